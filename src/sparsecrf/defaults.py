@@ -17,7 +17,6 @@ GROUP_WEIGHT = 1.0  #: weight of groups of features relative to single ones
 ORDER = 2  #: maximum number of labels of a feature
 ORDER_FACTOR = 1.0  #: factor on rho1 for each label beyond two
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
-STOP_EPS = 0.02  #: range of dev errors, in percent, within which `stop_window` stops; as in Wapiti
 
 # For a path that is not a search:
 N_RHO = 20  #: values of rho1

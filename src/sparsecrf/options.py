@@ -26,7 +26,6 @@ from sparsecrf.defaults import (
     SMALL,
     SOLVER,
     SOLVERS,
-    STOP_EPS,
     TOL,
 )
 
@@ -199,27 +198,6 @@ class FitOptions:
             capabilities=Capabilities(needs={Trait.DEV: ""}),
         ),
     ] = None
-    stop_window: Annotated[
-        int | None,
-        Declared(
-            "Stop when the error on --dev has varied by less than --stop-eps over N iterations, as Wapiti's -w.",
-            "--stop-window",
-            panel=STOPPING,
-            metavar="N",
-            min=2,
-            capabilities=Capabilities(needs={Trait.DEV: ""}),
-        ),
-    ] = None
-    stop_eps: Annotated[
-        float,
-        Declared(
-            "Threshold for --stop-window, in percent of tokens, as Wapiti's -e.",
-            "--stop-eps",
-            panel=STOPPING,
-            metavar="X",
-            min=0,
-        ),
-    ] = STOP_EPS
     threads: Threads = 0
     seed: Annotated[
         int,

@@ -1,13 +1,12 @@
-"""Options that users of Wapiti and CRF++ know: cut-off by count, stop window, cost factor, scores of tokens."""
+"""Options that users of Wapiti and CRF++ know: cut-off by count, cost factor, scores of tokens."""
 
 import json
 
 import numpy as np
 import pytest
 
-from sparsecrf import InputError, Model, Vocabulary, fit
+from sparsecrf import InputError, Model, Vocabulary
 from sparsecrf.encoding.rare import without_rare
-from sparsecrf.training.heldout import Dev
 
 DATA = "the DET\ncat NOUN\nruns VERB\n\nthe DET\ndog NOUN\nruns VERB\n\na DET\ncat NOUN\n\n"
 TEMPLATE = "U:%x[0,0]\n*1:%x[-1,0]\nB\n"
@@ -53,35 +52,6 @@ def test_the_corpus_without_rare_attributes_is_that_of_the_others():
     assert corpus.fingerprint == other.encode(X, y).fingerprint
     with pytest.raises(InputError, match="at_least: expected at least 1"):
         without_rare(corpus, small, 0)
-
-
-def test_stop_window():
-    """Wapiti's rule: the last errors are within eps of each other."""
-    corpus = Vocabulary().encode([["a"]], [["N"]], grow=True)
-    dev = Dev(corpus, None, 1, window=3, eps=0.5)
-    assert not dev.settled([9.0, 9.0])
-    assert dev.settled([50.0, 9.0, 9.1, 9.4])
-    assert not dev.settled([9.0, 9.1, 9.5])  # not below eps
-    assert not dev.settled([None, 9.0, 9.0])
-    for wrong in ({"window": 1}, {"window": 3, "eps": -1.0}):
-        with pytest.raises(InputError, match="stop_"):
-            Dev(corpus, None, 1, **wrong)
-
-
-def test_stop_window_ends_training(files):
-    vocabulary = Vocabulary()
-    corpus = vocabulary.encode([["a", "b"], ["b", "a"]] * 5, [["N", "V"], ["V", "N"]] * 5, grow=True)
-    options = {"rho1": 0.0, "tol": 0.0, "solver": "owlqn", "max_iter": 100}
-    found = fit(corpus, dev=corpus, stop_window=4, **options)
-    assert found.stopped_by == "dev"
-    assert found.history[-1].iter < 20
-    assert [record.dev_error for record in found.history[-4:]] == [0.0] * 4
-    with pytest.raises(InputError, match="stop_window=4 needs dev"):
-        fit(corpus, stop_window=4)
-    common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--solver", "owlqn", "--tol", "0", "--stop-window", "3"]
-    done = files(*common, "--stop-eps", "0.1", "--dev", "a.txt", "--json")
-    assert json.loads(done.out)["stopped_by"] == "dev"
-    assert files(*common).status == 2  # no dev file
 
 
 @pytest.fixture

@@ -56,7 +56,6 @@ TRAIN = [
     ("--vectors d.txt --label-parts bio", "--label-parts bio does not go with --vectors d.txt: these condition whole"),
     ("--resume", "--resume needs --checkpoint"),
     ("--patience 3", "--patience 3 needs --dev"),
-    ("--stop-window 3", "--stop-window 3 needs --dev"),
     ("--order-factor 2", "--order-factor 2 needs --order above 2"),
     ("--group-weight 2", "--group-weight 2 needs --penalty group:attribute, group:line, group:label or tree"),
     ("--checkpoint m", "--checkpoint m is also the file of --model; give each its own file"),

@@ -21,7 +21,6 @@ DEFAULTS = {
     "tol": defaults.TOL,
     "solver": defaults.SOLVER,
     "checkpoint_every": defaults.CHECKPOINT_EVERY,
-    "stop_eps": defaults.STOP_EPS,
 }
 #: Parameters of the same name with another meaning.
 OTHERS = {("contrib/datasets/align.py", "tol")}
@@ -30,7 +29,7 @@ OTHERS = {("contrib/datasets/align.py", "tol")}
 @pytest.mark.parametrize(
     ("function", "names"),
     [
-        (fit, {"rho1", "rho2", "tol", "solver", "checkpoint_every", "stop_eps"}),
+        (fit, {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
         (sparsecrf.path.path, {"rho2"}),
         (sparsecrf.path.cross_validate, {"rho2"}),
         (CRF, {"rho1", "rho2", "tol", "solver"}),
@@ -57,7 +56,7 @@ def test_signatures_for_dask():
 @pytest.mark.parametrize(
     ("command", "names"),
     [
-        ("train", {"rho1", "rho2", "tol", "solver", "checkpoint_every", "stop_eps"}),
+        ("train", {"rho1", "rho2", "tol", "solver", "checkpoint_every"}),
         ("path", {"rho2", "tol", "solver"}),
     ],
 )

@@ -175,14 +175,6 @@ def test_patience_ends_the_fits_of_a_path_early(task):
         path(corpus, patience=2, **values)
 
 
-def test_fits_of_a_path_stop_by_the_errors_of_a_window(task):
-    corpus, dev = task
-    found = path(corpus, dev=dev, rho1=[0.3], tol=1e-9, threads=1, stop_window=2, stop_eps=100.0)
-    assert (found[0].stopped_by, len(found[0].history)) == ("dev", 2)
-    with pytest.raises(InputError, match="stop_window=2 needs dev"):
-        path(corpus, rho1=[0.3], stop_window=2)
-
-
 def test_no_edges_where_nothing_lies_beyond(task):
     fits = path(task[0], rho1=[1e6, 1.0, 0.1], threads=1).fits
     assert Path(fits, np.array([1.0, 2.0, 3.0])).edge is None  # the first has no weights

@@ -31,7 +31,7 @@ from sparsecrf.training.feature_sets import Numbers
 TOL = 0.03  #: tolerance of the fits of the search
 BLOCKS = 40  #: length of runs of consecutive sentences that stay together if documents are not marked
 #: Options of `fit` that apply only to the final fit.
-_OF_THE_LAST_FIT = ("gap", "patience", "stop_window", "stop_eps", "checkpoint", "checkpoint_every", "resume")
+_OF_THE_LAST_FIT = ("gap", "patience", "checkpoint", "checkpoint_every", "resume")
 
 
 class Chosen(NamedTuple):

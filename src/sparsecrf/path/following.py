@@ -74,14 +74,14 @@ def path(
     With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
     `error` scores the fits: one of `score_of`, or a function of a corpus and its predicted labels.
-    `options` are those of `fit`; with `patience` or `stop_window`, every fit also stops by its token error on `dev`.
+    `options` are those of `fit`; with `patience`, every fit also stops by its token error on `dev`.
     `each` is called after every fit. Ctrl-C ends the path with the fits so far, the last one unfinished, and a
     `PathWarning`. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
     if dev is not None:
         check_same_vocabulary("dev", dev, corpus)
-    if any(options.get(name) is not None for name in ("patience", "stop_window")):
+    if options.get("patience") is not None:
         options["dev"] = dev
     data = prepared(corpus, options)
     values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)

@@ -21,7 +21,6 @@ from sparsecrf.defaults import (
     RHO1,
     RHO2,
     SOLVER,
-    STOP_EPS,
     TOL,
 )
 from sparsecrf.encoding.label_parts import LabelParts
@@ -74,8 +73,6 @@ def fit(
     prior: Weights | None = None,
     dev: Corpus | None = None,
     patience: int | None = None,
-    stop_window: int | None = None,
-    stop_eps: float = STOP_EPS,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
     resume: bool = False,
@@ -115,8 +112,7 @@ def fit(
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
     `patience`, training also stops when that error has not improved for that many iterations; unless the optimum is
-    found first, the weights with the smallest error are returned. With `stop_window`, it stops when the errors of that
-    many iterations are within `stop_eps` (percent) of each other, with the last weights, as Wapiti does.
+    found first, the weights with the smallest error are returned.
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
     of a run that is interrupted or reaches a limit. With `resume`, the run in that file continues as if it had never
@@ -137,7 +133,7 @@ def fit(
     prepared = TrainingData.of(corpus, **space, threads=threads)
     corpus, data = prepared.corpus, prepared.shards
     given = {"solver": solver, "rho1": rho1, "rho2": rho2, "penalty": penalty, "gap": gap, "dev": dev}
-    given |= {"patience": patience, "prior": prior, "stop_window": stop_window, "checkpoint": checkpoint}
+    given |= {"patience": patience, "prior": prior, "checkpoint": checkpoint}
     given |= {"resume": resume, "group_weight": group_weight, "order_factor": order_factor}
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
@@ -156,7 +152,7 @@ def fit(
         check_same_vocabulary("init", init.corpus, corpus)
         if init.parts != prepared.parts:
             raise InputError("init: expected a fit with the same parts of labels, found one with others")
-    held_out = _dev(corpus, dev, patience, threads, stop_window, stop_eps, prepared, prior)
+    held_out = _dev(corpus, dev, patience, threads, prepared, prior)
     keeper = resumed = None
     if checkpoint is not None:
         identity = _identity(objective, solver, options, dev)
@@ -246,8 +242,6 @@ def _dev(
     dev: Corpus | None,
     patience: int | None,
     threads: int,
-    window: int | None,
-    eps: float,
     data: TrainingData,
     prior: Weights | None,
 ) -> Dev | None:
@@ -255,7 +249,7 @@ def _dev(
         return None
     check_same_vocabulary("dev", dev, corpus)
     ngrams = None if data.ngrams is None else data.ngrams.table
-    return Dev(dev, patience, threads, window, eps, ngrams, data.part_rows, prior)
+    return Dev(dev, patience, threads, ngrams, data.part_rows, prior)
 
 
 def _identity(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, LabelParts, NgramTable
-from sparsecrf.defaults import STOP_EPS
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.prior import added
@@ -70,22 +68,16 @@ class Dev:
         corpus: Corpus,
         patience: int | None,
         threads: int,
-        window: int | None = None,
-        eps: float = STOP_EPS,
         ngrams: NgramTable | None = None,
         part_rows: LabelParts | None = None,
         prior: Weights | None = None,
     ) -> None:
         """`prior`: weights that those of `look` are added to."""
-        if window is not None and window < 2:
-            raise InputError(f"stop_window: expected at least 2 iterations, found {window}")
-        if not eps >= 0:
-            raise InputError(f"stop_eps: expected a number >= 0, found {eps}")
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")
         if (corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
-        self.corpus, self.patience, self.threads, self.window, self.eps = corpus, patience, threads, window, eps
+        self.corpus, self.patience, self.threads = corpus, patience, threads
         self.ngrams, self.part_rows, self.prior = ngrams, part_rows, prior
         self.best: Best | None = None
 
@@ -102,10 +94,3 @@ class Dev:
     def exhausted(self, iteration: int) -> bool:
         """Whether the error has not improved for `patience` iterations."""
         return self.patience is not None and self.best is not None and iteration - self.best.iteration >= self.patience
-
-    def settled(self, errors: Sequence[float | None]) -> bool:
-        """Whether the errors of the last `window` iterations are within `eps` of each other (Wapiti's -w and -e)."""
-        if self.window is None or len(errors) < self.window:
-            return False
-        last = [error for error in errors[-self.window :] if error is not None]
-        return len(last) == self.window and max(last) - min(last) < self.eps

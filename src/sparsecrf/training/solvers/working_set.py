@@ -144,10 +144,8 @@ class _Run:
                 self._keep(point)
                 point, found = self._look(point)
                 enough = self._record(point, found)
-                if self.stopped_by is None and self.dev is not None:
-                    errors = [record.dev_error for record in self.history]
-                    if self.dev.exhausted(self.iteration) or self.dev.settled(errors):
-                        self.stopped_by = "dev"
+                if self.stopped_by is None and self.dev is not None and self.dev.exhausted(self.iteration):
+                    self.stopped_by = "dev"
                 if self.stopped_by is None and enough:
                     self.stopped_by = "callback"
                 if self.stopped_by is None:
