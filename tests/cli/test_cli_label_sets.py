@@ -61,6 +61,16 @@ def test_labels_of_dev_data_that_are_sets_are_not_known(files, program):
     assert "warning" not in result.err
 
 
+def test_dev_data_are_scored_as_the_estimator_does(files, program):
+    """Sets and missing labels do not count; labels that the training data do not have are wrong."""
+    pathlib.Path("dev.txt").write_text(DATA + "rusts X\n")
+    found = summary(train(program, "--label-sets", "|", "--dev", "dev.txt"))["dev_error"]
+    X = [["the", "can", "rusts"], ["we", "can", "fish"], ["the", "fish", "rusts"]]
+    y = [["D", {"N", "V"}, "V"], ["P", None, {"N", "V"}], ["D", "N", "X"]]
+    assert found == pytest.approx(100 * (1 - CRF.load("m").score(X, y)))
+    assert 0 < found < 100 * 4 / 9  # four of nine would be wrong if all tokens counted
+
+
 @pytest.mark.parametrize(
     ("data", "options", "code", "message"),
     [

@@ -153,7 +153,7 @@ class DevScores:
     not encode chunks. For chunks the token error says little, since most tokens are outside of all chunks."""
 
     n_wrong: int  #: tokens
-    n_tokens: int
+    n_tokens: int  #: that have a label
     precision: float | None
     recall: float | None
     f1: float | None
@@ -174,7 +174,8 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
         return None
     dev = data.dev.corpus
     predicted = best_labels(dev, found.numbers, found.w, threads=threads, **found.tables())
-    wrong, n = int((predicted != dev.labels).sum()), dev.n_tokens
+    labelled, n_unknown = dev.labels >= 0, len(data.dev.unknown.at)  # a missing label or a set does not count
+    wrong, n = int((predicted != dev.labels)[labelled].sum()) + n_unknown, int(labelled.sum()) + n_unknown
     if score_of("auto", data.label_names).name != CHUNKS:
         return DevScores(wrong, n, None, None, None)
     scored = evaluate_chunks(dev, predicted, data.label_names, data.dev.unknown.at)
