@@ -9,11 +9,12 @@
 namespace sparsecrf {
 namespace {
 
-// A position whose labels are surer than this adds nothing that matters, nor does a feature that is less likely there.
+// Positions whose labels are more certain than this are skipped, and so are features that are less likely: both
+// contribute next to nothing.
 constexpr double kSure = 1e-4, kUnlikely = 1e-5;
 constexpr std::int64_t kItemsAtOnce = 256, kPartsOfThread = 4;
 
-// What is above the diagonal becomes what is below it, in squares that fit into the first-level cache.  [n, n]
+// Copies the lower triangle into the upper one, in tiles that fit into the L1 cache. [n, n]
 void mirror(std::span<double> h, std::size_t n, int threads) {
     constexpr std::size_t kSide = 32;
     const std::size_t n_squares = (n + kSide - 1) / kSide;
@@ -49,11 +50,11 @@ void BlockCurvature::sum(const Potentials& potentials, int every, int threads, s
             out.weight = item.weight;
             gather(run, out);
         });
-        // A row of H belongs to one thread, which adds to it in the order of the positions. Some features fire far more
-        // often than others: there are more parts than threads.
+        // Each row of H belongs to one thread, which adds to it in the order of the positions. Some features fire far
+        // more often than others, so there are more parts than threads to balance the load.
         const std::int64_t parts = threads == 1 ? 1 : kPartsOfThread * threads;
         parallel_for(parts, threads, 1, [&](int, std::int64_t part) {
-            const auto cut = [&](std::int64_t p) {  // rows have as many cells below the diagonal as their number
+            const auto cut = [&](std::int64_t p) {  // row k has k cells below the diagonal
                 const double share = std::sqrt(static_cast<double>(p) / static_cast<double>(parts));
                 return static_cast<std::uint32_t>(share * static_cast<double>(size_));
             };
@@ -80,7 +81,7 @@ void BlockCurvature::gather(ItemRun& run, Firings& out) const {
         const bool skipped = sure && sure_before;
         sure_before = sure;
         if (skipped) continue;
-        // Without what is unlikely, so that all covariances are of one (sub-)distribution.
+        // Unlikely labels are left out, so that all covariances belong to one (sub-)distribution.
         likely.assign(p, p + Y);
         for (double& q : likely) q = q > kUnlikely ? q : 0.0;
         const double* of_cells = features_.cells().unfold(likely.data(), 1, Y, features_.n_cells(), cells);
@@ -95,8 +96,8 @@ void BlockCurvature::gather(ItemRun& run, Firings& out) const {
     }
 }
 
-// The cells of the firings of the last position get slots, and these a matrix: the probability that a label has both.
-// p: [Y] of the likely labels, 0 of others.
+// Assigns slots to the cells that fire at the last position and fills the matrix of joint probabilities: that a label
+// has both cells. p: [Y], 0 for unlikely labels.
 void BlockCurvature::join_cells(const double* p, Firings& out) const {
     thread_local std::vector<std::uint32_t> slot_of;  // [Y + P] slot + 1, 0 between calls
     thread_local std::vector<std::uint32_t> used, own;

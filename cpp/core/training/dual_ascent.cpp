@@ -13,12 +13,12 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kFirstStep = 0.05;  // c of a sequence that had none, before kLonger
-constexpr double kLonger = 1.6;      // the first c that a search tries, in terms of the last
-constexpr double kPast = 0.3;        // how far it may go past the peak: share of the slope that it began with
+constexpr double kFirstStep = 0.05;  // initial c of a sequence, before kLonger
+constexpr double kLonger = 1.6;      // the first c that a search tries, relative to the last one
+constexpr double kPast = 0.3;        // how far it may overshoot the peak: fraction of the initial slope
 constexpr int kMostTrials = 12;
-constexpr double kUniform = 0.25;  // added to the gaps by which sequences are drawn, in terms of their mean
-constexpr int kShares = 40;        // shares of a model that are tried at the start, 1/40 to 1
+constexpr double kUniform = 0.25;  // added to the gaps by which sequences are drawn, relative to their mean
+constexpr int kShares = 40;        // mixing weights of the model tried at the start, 1/40 to 1
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 }  // namespace
@@ -147,9 +147,9 @@ void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on)
     }
 }
 
-// One step along d = p - u, and what the line search needs to know of it.
+// One step along d = p - u, with the quantities that the line search needs.
 struct DualAscent::Search {
-    double weight, entropy;     // w_i; H(u_i), afterwards that of the new u_i
+    double weight, entropy;     // w_i; H(u_i), later of the new u_i
     std::size_t n_nodes;        // numbers of the nodes, T Yp
     std::size_t n_near, n_own;  // numbers of G that can count: of labels and of pairs
 };
@@ -204,8 +204,8 @@ void DualAscent::step(std::int64_t i) {
     }
 }
 
-// The c in [0, 1] of the step; 0 if none was found. D is concave in c: a c with D' >= 0 is not past the peak. If D' < 0,
-// the parabola through D(0), D(c) and D'(c) says where the peak is, and how steep D is at 0.
+// The c in [0, 1] of the step; 0 if none was found. D is concave in c: a c with D' >= 0 is not past the peak. If D' <
+// 0, the parabola through D(0), D(c) and D'(c) estimates the peak and the slope at 0.
 double DualAscent::search(std::int64_t i, Search& of) {
     const auto k = static_cast<std::size_t>(i);
     const auto stride = static_cast<std::size_t>(space_.stride);
@@ -278,7 +278,8 @@ double DualAscent::entropy_of(std::int64_t i, const double* u, const double* q) 
     return nodes_log - pairs_log;
 }
 
-// The Markov chain with the first node and the conditional probabilities of u_i: its nodes are what its pairs add up to.
+// The Markov chain with the first node and the conditional probabilities of u_i: its node probabilities are the
+// marginals of its pair probabilities.
 void DualAscent::make_consistent(std::int64_t i) {
     const auto Y = static_cast<std::size_t>(space_.n_labels), stride = static_cast<std::size_t>(space_.stride);
     double* u = nodes(i);

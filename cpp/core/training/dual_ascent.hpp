@@ -21,38 +21,38 @@
 
 namespace sparsecrf {
 
-// Keeps a reference to the corpus. Every label is known, and tokens have no weights of their own.
+// Keeps a reference to the corpus. Requires that every label is known and that tokens are not weighted.
 class DualAscent {
    public:
-    // `features`: of the model; null: all that can be formed. rho2 > 0. Begins with u = the labels of the data.
+    // `features`: the features of the model; null: all possible ones. rho2 > 0. Starts with u = the labels of the data.
     DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads = 1);
 
-    // Begins with u_i = (1 - s) data + s model at these weights instead, with a good s.
+    // Starts from u_i = (1 - s) data + s model at these weights instead, with s chosen from a grid.
     void start(const FeatureSet& features, std::span<const double> w);
 
-    // The sequences of an epoch, by the seed and the epoch: all of weight above 0 at random, or as many drawn by their
-    // last known gaps.
+    // The sequences of an epoch, determined by seed and epoch: either a random permutation of all with positive weight,
+    // or the same number drawn in proportion to their last known gaps.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch, bool by_gaps) const;
-    // Asked after the first step and then a few times a second, with the number of steps done; false ends the run.
+    // Called after the first step and then a few times a second, with the number of steps done; returning false stops
+    // the run.
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
 
-    // Moves the proximal center to theta (DualSpace): between epochs. kappa is this share of the mean entropy of a token
-    // times the mass of the attribute.
+    // Moves the proximal center to theta (DualSpace); call it between epochs. kappa is this fraction of the mean
+    // entropy of a token, times the mass of the attribute.
     void recenter(double share);
 
-    // Loss and penalty at theta, D, and the sum of the gaps of all sequences, which are computed anew: P - D with the
-    // proximal term.
+    // Loss and penalty at theta, D, and the sum of the gaps of all sequences, recomputed: P - D with the proximal term.
     struct Values {
         double loss, penalty, bound, inner_gap;
     };
     Values evaluate();
-    // D of distributions that are consistent to the last bit, with their exact G: both take the place of those at hand.
+    // Makes the distributions exactly consistent, recomputes their G, replaces the current ones by both and returns D.
     double certify();
 
     DualSpace::Weights weights() const { return space_.weights(); }
 
-    // All that steps change but centers, for checkpoints.
+    // The state that steps change, without centers, for checkpoints.
     std::vector<std::span<double>> state();
     DualSpace& space() { return space_; }
 
@@ -83,7 +83,7 @@ class DualAscent {
     std::vector<double> gap_;               // [N] w_i KL(u_i || p_i) when it was last computed
     std::vector<double> step_;              // [N] c of the last step
 
-    // Scratch of the step at hand.
+    // Scratch of the current step.
     std::vector<DualSequence> inference_;  // [threads]
     AlignedVector<double> d_nodes_, d_pairs_, d_rows_, near_Z_, near_d_, own_Z_, own_d_, zeros_;
     std::vector<double> near_scale_, own_scale_;

@@ -9,8 +9,8 @@
 namespace sparsecrf {
 namespace {
 
-// Scores of pairs that differ by more are taken in the log domain. Below, a label that is lost because its own score is
-// 708 below the best has a probability of at most exp(-108): a path through it changes two pairs.
+// If scores of pairs differ by more, they are processed in the log domain. Below, a label that is lost because its own
+// score is 708 below the best has a probability of at most exp(-108): a path through it changes two pairs.
 constexpr double kWidestLinear = 300.0;
 
 double log_of_sum(const double* x, std::size_t n) {
@@ -128,7 +128,8 @@ void DualSequence::forward(std::int64_t i) {
     }
 }
 
-// alpha_t(y) = e_t(y) sum_y' alpha_{t-1}(y') E(y', y) / c_t;  log Z = sum_t log c_t + what was subtracted from scores
+// alpha_t(y) = e_t(y) sum_y' alpha_{t-1}(y') E(y', y) / c_t;  log Z = sum_t log c_t + the shifts subtracted from the
+// scores
 void DualSequence::forward_linear() {
     log_z_ = 0.0;
     const int stride = static_cast<int>(Yp_);
@@ -166,7 +167,7 @@ void DualSequence::backward_linear() {
     }
 }
 
-// The same in logarithms, alpha without c, v with the scores of its position.
+// The same in logarithms, with alpha not scaled by c and v including the scores of its position.
 void DualSequence::forward_log() {
     for (std::size_t t = 0; t < n_; ++t) {
         for (std::size_t y = 0; y < Y_; ++y) {
@@ -229,7 +230,7 @@ double DualSequence::score(const double* nodes, const double* pairs) {
         kernels_.axpy(1.0, pairs + (t - 1) * Y_ * Y_, static_cast<int>(inner_), sum_.data() + list_of_[t] * inner_);
     }
     for (std::size_t l = 0; l < n_lists_; ++l) {
-        // Numbers after the last pair are those of other positions.
+        // The numbers after the last pair belong to other positions.
         std::fill(sum_.begin() + static_cast<long>(l * inner_ + Y_ * Y_),
                   sum_.begin() + static_cast<long>((l + 1) * inner_), 0.0);
         sum += kernels_.dot(matrices_[l].scores.data(), sum_.data() + l * inner_, static_cast<int>(inner_));

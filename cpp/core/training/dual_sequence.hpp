@@ -1,4 +1,4 @@
-// Forward-backward of one sequence at the weights that DualSpace stands for, as a step of dual ascent needs it: with the
+// Forward-backward of one sequence for a step of dual ascent: at the weights that DualSpace represents, with the
 // probabilities of all pairs of labels.
 #pragma once
 
@@ -28,14 +28,14 @@ class DualSequence {
     // theta . F of the sequence's own labels, and theta . E_u F of node [T, Yp] and pair [T - 1, Y Y] probabilities.
     double score_of_labels() const;
     double score(const double* nodes, const double* pairs);
-    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; up to 7 numbers after the last are written, too
+    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; also writes up to 7 numbers after the last
     void pair_differences(const double* u, double* d);
 
-    // Rows of pairs (DualSpace::Z_pairs) of the attributes of the sequence, each once; and the change of E_u F there:
-    // sum_t v d_t for nodes d [T, Yp] and pairs d [T - 1, Y Y], into out [rows, pairs].
+    // Rows of pairs (DualSpace::Z_pairs) of the attributes of the sequence, without duplicates, and the change of E_u F
+    // in them: sum_t v d_t for nodes d [T, Yp] and pairs d [T - 1, Y Y], into out [rows, pairs].
     const std::vector<std::uint32_t>& pair_rows() const { return rows_; }
     void sum_pairs(const double* nodes, const double* d, AlignedVector<double>& out);
-    // Without weights: the lists of positions and pair_rows() alone.
+    // Without weights: only the lists of positions and pair_rows().
     void take(std::int64_t i);
 
    private:

@@ -47,7 +47,7 @@ double DualSpace::bytes(const Corpus& corpus) {
     return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) + of_occurrence * occurrences;
 }
 
-// Rows are numbered by their first occurrence, so that the rare ones of a sequence are neighbours.
+// Rows are numbered by first occurrence, so that the rare rows of a sequence are adjacent.
 void DualSpace::find_rows(const FeatureSet* features) {
     const auto bytes = static_cast<std::size_t>(stride / kLanes);
     std::vector<std::uint8_t> allowed;  // [X, bytes]
@@ -107,7 +107,7 @@ void DualSpace::index_sequences() {
         count.clear();
         for (std::int64_t t = begin; t < end; ++t) {
             for_each_row(t, [&](std::uint32_t row, double value) {
-                // Places of earlier sequences are recognised by what stands there.
+                // Entries left by earlier sequences are recognised by their content.
                 if (place[row] >= count.size() || row_[first + place[row]] != row) {
                     place[row] = static_cast<std::uint32_t>(count.size());
                     row_.push_back(row);
@@ -207,7 +207,7 @@ DualSpace::Penalty DualSpace::penalty() const {
         l2 += n * theta * theta;
         square += n * s * s;
     });
-    // Where there is a center, G is Z + kappa center.
+    // With a center, G is Z + kappa center.
     for (const Center& center : centers_) {
         const double z = z_of(center.at), without = excess(z), s = excess(z + kappa_of(center.at) * center.theta);
         square += attributes_at(center.at) * (s * s - without * without);
@@ -251,7 +251,7 @@ void DualSpace::set_weights(const FeatureSet& features, std::span<const double> 
     centers_.clear();
     set_eta(0.0);
     const auto from = [&](double theta) { return theta == 0.0 ? 0.0 : -rho2 * theta - std::copysign(rho1, theta); };
-    // Attributes of a row get their mean: scores are the same.
+    // The attributes of a row get their mean weight, which leaves the scores unchanged.
     for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
         for (auto k = static_cast<std::size_t>(features.unigram_ptr[x]);
              k < static_cast<std::size_t>(features.unigram_ptr[x + 1]); ++k) {

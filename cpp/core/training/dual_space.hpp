@@ -1,16 +1,17 @@
-// What all steps of dual ascent share: G of every feature, and the attributes of each sequence laid out for the kernels.
+// The data shared by all steps of dual ascent: G of every feature, and the attributes of each sequence laid out for the
+// kernels.
 //
-// G = sum_i w_i (E_{u_i} F - F_i) is kept for all features of the model, zeros included, and stands for the weights:
+// G = sum_i w_i (E_{u_i} F - F_i) is stored for all features of the model, zeros included, and determines the weights:
 //
 //     theta = argmin_theta  G . theta + rho1 |theta|_1 + rho2/2 |theta|^2 + sum_k kappa_k/2 (theta_k - center_k)^2
 //           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,   S(z) = z - rho1 above rho1, z + rho1 below -rho1, else 0
 //
-// With kappa = 0 this is the theta of the elastic net. A frequent feature has a G that each of many sequences changes:
-// with 1 / rho2 as its curvature in D, steps are short. kappa, proportional to the mass of the attribute, makes it
-// smaller, and moving the center to theta after every epoch (the proximal point method) keeps the optimum what it was.
+// With kappa = 0 this is the theta of the elastic net. G of a frequent feature is changed by many sequences; with a
+// curvature of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this
+// curvature, and moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
 //
 // Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute n
-// theta to a score and n S(G)^2 to D. Rare words have dozens of such attributes.
+// theta to a score and n S(G)^2 to D. Rare words have dozens of them.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,11 @@ namespace sparsecrf {
 
 class DualSpace {
    public:
-    // `features`: of the model; null: all that can be formed. The corpus is kept by reference.
+    // `features`: the features of the model; null: all possible ones. The corpus is kept by reference.
     DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2);
 
-    // Bytes of what a space over this corpus takes, and of the distributions (DualAscent): to decide whether to.
+    // Bytes that a space over this corpus needs, and those of the distributions (DualAscent), so that callers can
+    // decide whether it fits.
     static double bytes(const Corpus& corpus);
 
     DualRows rows(std::int64_t i);
@@ -40,20 +42,20 @@ class DualSpace {
     Penalty penalty() const;
     double conjugate_of_G(double s) const;  // the latter, of s G, 0 <= s <= 1, if Z is G
 
-    // The features with a weight other than 0, by ascending number, and their weights.
+    // The features with nonzero weights, by ascending number, and their weights.
     struct Weights {
         std::vector<std::int64_t> numbers;
         std::vector<double> w;
     };
     Weights weights() const;
-    // Z becomes what has these weights, without centers.
+    // Sets Z so that it yields these weights, without centers.
     void set_weights(const FeatureSet& features, std::span<const double> w);
 
     void clear();        // Z = 0, as if there were no centers: then Z is G
     void add_centers();  // Z -= kappa center, if Z is G
-    // The center becomes theta, and kappa of an attribute eta times its mass, that of pairs by label.
+    // Sets the center to theta and kappa of an attribute to eta times its mass; the mass of pairs is by label.
     void recenter(double eta);
-    // eta, then for each center that is not 0 its place in Z and its value: those of pairs after those of labels.
+    // eta, then the place in Z and the value of each nonzero center: labels first, then pairs.
     std::vector<double> centers() const;
     void set_centers(std::span<const double> from);
     void find_active();
@@ -68,7 +70,7 @@ class DualSpace {
     std::vector<std::int32_t> pair_row;         // [X] row of an attribute that conditions pairs; -1: it does not
     std::vector<std::uint32_t> pair_attribute;  // [rows] the attribute of a row
     AlignedVector<double> Z_pairs;              // [rows, pairs]
-    AlignedVector<double> allowed_pairs;        // [rows, pairs] 1, or 0 for what is no feature; or empty
+    AlignedVector<double> allowed_pairs;        // [rows, pairs] 1 for a feature, otherwise 0; or empty
     std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), n the attributes of the row: pairs 1
 
    private:
@@ -92,7 +94,7 @@ class DualSpace {
     }
     double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
     template <class Visit>
-    void for_each_place(Visit visit) const;  // visit(place) of weights other than 0, ascending
+    void for_each_place(Visit visit) const;  // visit(place) for nonzero weights, ascending
 
     double eta_ = 0.0;
     std::vector<double> n_of_;              // [R] attributes of a row
@@ -100,7 +102,7 @@ class DualSpace {
     std::vector<Center> centers_;           // ascending
     std::vector<std::uint32_t> one_of_;     // [R] the first attribute of a row
     std::vector<std::uint8_t> allowed_;     // [R, Yp / 8] bits, or empty
-    // Of each sequence the rows, each once, in the order of their first occurrence.
+    // The rows of each sequence, without duplicates, in the order of their first occurrence.
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
     std::vector<std::uint32_t> row_;

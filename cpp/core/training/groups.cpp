@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxPositions = 0xffffffff;  // they are kept in 32 bits
 
-// visit(x) for every attribute of a position; one that is in several of its lists is visited more than once.
+// visit(x) for every attribute of a position; an attribute in several of its lists is visited more than once.
 template <class Visit>
 void each_attribute(const Corpus& corpus, std::int64_t position, Visit visit) {
     const auto of = [&](const ListPool& lists, std::uint32_t list) {

@@ -1,5 +1,5 @@
-// Groups of attributes that never meet at a position, as those of one template do: their weights can be updated
-// together after one pass over the data.
+// Groups of attributes that never occur at the same position, such as those of one template: their weights can be
+// updated together after one pass over the data.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@ namespace sparsecrf {
 
 inline constexpr int kMaxGroups = 64;
 
-// [X] the group of each attribute. Frequent attributes choose first, each the lowest group that none of its positions
-// has yet. What finds all groups taken goes into the last one, where attributes may meet.
+// [X] the group of each attribute. Greedy coloring: starting with the most frequent, each attribute gets the lowest
+// group that is still free at all its positions. If no group is free, it goes into the last one, where attributes may
+// share positions.
 std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus);
 
-// [X] the number of sequences that hold each attribute.
+// [X] the number of sequences that contain each attribute.
 std::vector<std::int64_t> sequences_by_attribute(const Corpus& corpus);
 
 }  // namespace sparsecrf

@@ -7,14 +7,14 @@ constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Class {
     std::uint32_t size = 0;      // attributes
-    std::uint32_t list = kNone;  // the last one that has attributes of the class
-    std::uint32_t moved = 0;     // the class to which these went
-    double value = 0.0;          // that they had in the list from which this class comes
+    std::uint32_t list = kNone;  // the last list with attributes of the class
+    std::uint32_t moved = 0;     // the class they moved to
+    double value = 0.0;          // their value in the list that created this class
 };
 
 }  // namespace
 
-// Refinement of a partition: for every list, those attributes of a class that are in the list become a class of their own.
+// Refinement of a partition: for every list, the attributes of a class that are in the list split off into a new class.
 std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<std::uint32_t> of) {
     std::vector<Class> classes(of.size());
     for (const std::uint32_t c : of) ++classes[c].size;
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<
             const double value = lists.value(e);
             if (classes[c].list != list || classes[classes[c].moved].value != value) {
                 if (classes[c].size == 1) continue;
-                classes[c].moved = free.back();  // a class of two attributes leaves one class without any
+                classes[c].moved = free.back();  // two attributes in one class leave one class empty
                 classes[c].list = list;
                 free.pop_back();
                 classes[classes[c].moved] = {0, kNone, 0, value};

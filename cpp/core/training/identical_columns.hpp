@@ -1,4 +1,4 @@
-// Attributes that occur in the same lists with the same values: whatever is summed over their positions is the same number.
+// Attributes that occur in the same lists with the same values: any sum over their positions is the same number.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace sparsecrf {
 
 // A class for each attribute: two attributes of one class had the same class in `given` and occur in the same lists with
-// the same values. Classes are numbers below that of attributes.
+// the same values. Classes are numbers below the number of attributes.
 std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<std::uint32_t> given);
 
 }  // namespace sparsecrf

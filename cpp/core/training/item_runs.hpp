@@ -1,4 +1,4 @@
-// Forward-backward of some items of a plan at a time, each by one thread, for sums that need more of an item than a
+// Runs forward-backward on selected items of a plan, one thread per item, for sums that need more of an item than a
 // pass of the oracle keeps.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace sparsecrf {
 
-// What a thread has at hand.
+// State of a thread.
 struct ItemRun {
     Recursion recursion;
     OwnedLattice lattice;

@@ -1,4 +1,4 @@
-// Weights under an elastic net, each row of them brought up to date only when it is looked at.
+// Weights under an elastic net with lazy updates: a row is brought up to date only when it is read.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace sparsecrf {
 //     w <- d w - eta g,   u <- d u + eta rho1/N,   q_k <- d q_k
 //     z = max(0, w_k - (u + q_k)) if w_k > 0,  min(0, w_k + (u - q_k)) if w_k < 0;   q_k += z - w_k;   w_k = z
 //
-// u: penalty that a weight could have received so far; q_k: what w_k did, with its sign. They decay with the weights,
-// so that in units of S = product of the d all of it is addition: a weight whose g is 0 for some steps may take their
-// penalty at once, and the result is the same.
+// u: the penalty that a weight could have received so far; q_k: the signed penalty that w_k did receive. They decay
+// with the weights, so that in units of S = product of the d every update is an addition: a weight whose g is 0 for
+// some steps can receive their penalty at once, with the same result.
 class LazyWeights {
    public:
     // w, q: [K], owner: the caller.
     LazyWeights(std::span<double> w, std::span<double> q, double u, double rho1, double rho2, std::int64_t n_rows)
         : w_(w), q_(q), u_(u), rho1_(rho1), rho2_(rho2), rows_(static_cast<std::size_t>(n_rows)) {}
 
-    // Brings the weights [begin, end), which are row `row`, up to date. False: they were since the last step.
+    // Brings the weights [begin, end), which are row `row`, up to date. Returns false if they already were.
     bool settle(std::int64_t row, std::int64_t begin, std::int64_t end) {
         Row& last = rows_[static_cast<std::size_t>(row)];
         if (last.step == step_) return false;
@@ -54,7 +54,7 @@ class LazyWeights {
         return true;
     }
 
-    // Ask for the memory that `settle` needs.
+    // Prefetches the memory that `settle` needs.
     SPARSECRF_PREFETCHES void prefetch_row(std::int64_t row) const { prefetch(rows_.data() + row); }
     SPARSECRF_PREFETCHES void prefetch_weights(std::int64_t begin) const {
         prefetch(w_.data() + begin);
@@ -73,17 +73,17 @@ class LazyWeights {
 
     double scale() const { return scale_; }
     double u() const { return u_; }
-    // After every row was settled: S = 1 again.
+    // Resets S to 1 after every row was settled.
     void rescale() {
         for (double& q : q_) q *= scale_;
         u_ *= scale_;
         scale_ = 1.0;
         for (Row& row : rows_) row.scale = 1.0;
-        ++step_;  // what settled rows were copied to may be out of date
+        ++step_;  // copies of settled rows may be out of date
     }
 
    private:
-    // factor: what u, that of rho1, is multiplied by.
+    // factor: multiplies u, which belongs to rho1.
     void clip(std::int64_t begin, std::int64_t end, double factor = 1.0) {
         const double S = scale_, per_S = 1.0 / scale_, u = factor * (S * u_);
         for (std::int64_t k = begin; k < end; ++k) {

@@ -59,7 +59,7 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
         runs.run(n, number, [&](int, std::int64_t k, const Item& item, ItemRun& run) {
             gather(item, run, found[static_cast<std::size_t>(k)]);
         });
-        // The row of a feature belongs to one thread, which adds to it in the order of the positions.
+        // Each feature's row belongs to one thread, which adds to it in the order of the positions.
         parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
             const auto mine = [&](std::uint32_t place) { return place % static_cast<std::uint32_t>(threads) == part; };
             for (std::int64_t k = 0; k < n; ++k) {
@@ -115,7 +115,7 @@ void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
     }
 }
 
-// C of a listed feature with the label in front of it.
+// C of a listed feature extended by the preceding label.
 void NgramScreen::count(std::span<double> counts) const {
     std::unordered_map<std::uint64_t, std::uint32_t> place;  // of attribute and string
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };

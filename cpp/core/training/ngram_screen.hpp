@@ -1,12 +1,13 @@
-// Which label n-grams with one label more could violate their condition of optimality.
+// Finds the label n-grams, one label longer than the current ones, that could violate their optimality condition.
 //
-// A label b in front of g, which has n labels, stands at position s = t - n of the string that ends at t, and g's first
-// label y after it. Where an attribute x of value v stands at t,
+// If g has n labels, a label b in front of it is at position s = t - n of the string that ends at t, followed by g's
+// first label y. For an attribute x of value v at t,
 //
 //     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
 //
-// p of strings that end there. So a string is a candidate only if its parts are likely at the same positions: far fewer
-// than those whose sums are large. What is less likely than kUnlikelyString counts for every b. Counts C[x, b g] come along.
+// where p is the probability of the strings that end there. So a string is a candidate only if its parts are likely at
+// the same positions, which is far more selective than comparing sums. Probabilities below kUnlikelyString are added
+// for every b. The counts C[x, b g] are computed along the way.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class NgramScreen {
     void sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
 
    private:
-    // A listed feature that is likely at a position: w v times min(p, column), the column being p of the pairs.
+    // A listed feature that is likely at a position: w v times min(p, column), where the column holds p of the pairs.
     struct Firing {
         std::uint32_t place, column;
         double weight, p;

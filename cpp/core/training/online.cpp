@@ -55,8 +55,8 @@ Online::Online(const Corpus& corpus, const FeatureSet& features, const Options& 
     path_.resize(static_cast<std::size_t>(longest));
 }
 
-// Labels are known, nothing is weighted, and every position but the first of a sequence has the same bigram attribute,
-// of value 1: the one whose features the transitions are.
+// Requires that all labels are known, nothing is weighted, and every position but the first of a sequence has the same
+// bigram attribute, with value 1, whose features are the transitions.
 void Online::check_corpus() {
     if (!corpus_.sequence_weight.empty() || !corpus_.token_weight.empty()) {
         throw InputError("online learning: expected no weights of sequences or tokens, found some");
@@ -123,8 +123,7 @@ double Online::run(std::span<const std::int64_t> sequences) {
     return loss;
 }
 
-// epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y), then back along the best; ties go to the
-// smallest label.
+// epsilon_{t+1}(y) = max_{y'} { epsilon_t(y') + lambda(y', y) } + mu(y), then backtrack; ties go to the smallest label.
 void Online::decode(std::int64_t sequence) {
     const std::int64_t first = corpus_.offsets[sequence], T = corpus_.length(sequence);
     const Kernels& kernel = kernels();
@@ -215,7 +214,7 @@ void Online::update(double cost) {
     if (options_.rule == Rule::passive_aggressive) {
         double norm = 0.0;
         for (const std::size_t k : touched_) norm += delta_[k] * delta_[k];
-        if (norm == 0.0) return;  // nothing tells the two apart
+        if (norm == 0.0) return;  // no feature distinguishes the two
         tau = options_.type == 2 ? cost / (norm + 0.5 / options_.c) : cost / norm;
         if (options_.type == 1) tau = std::min(tau, options_.c);
     }
@@ -225,7 +224,7 @@ void Online::update(double cost) {
     }
 }
 
-// Brings the copies of w up to date and forgets delta.
+// Updates the copies of w and clears delta.
 void Online::apply() {
     const LabelPairs pairs(n_labels_);
     const auto n_unigram = static_cast<std::size_t>(features_.n_unigram());
@@ -241,8 +240,8 @@ void Online::apply() {
     attributes_.clear();
 }
 
-// The mean of w over all steps, from a change by delta at step s being in all but the first s of them:
-// w - sum(s delta) / steps.
+// The mean of w over all steps: a change by delta at step s counts in all but the first s of them, so it is w - sum(s
+// delta) / steps.
 std::vector<double> Online::average() const {
     std::vector<double> mean = w_;
     for (std::size_t k = 0; k < sum_.size(); ++k) mean[k] -= sum_[k] / step_;

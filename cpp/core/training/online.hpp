@@ -1,7 +1,7 @@
 // Learning from mistakes, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive updates
 // (Crammer et al. 2006) and the adaptive regularisation of weights, AROW (Crammer, Kulesza and Dredze 2009). None of
-// them maximises a likelihood. For models with plain transitions; one thread, since every step needs the weights that
-// the last one left.
+// them maximises a likelihood. For models with plain transitions; single-threaded, since every step needs the weights
+// of the previous one.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ class Online {
         int type = 1;                 // of passive_aggressive: 0, I or II
         double c = 1.0;               // its aggressiveness
         bool error_sensitive = true;  // whether its margin grows with the number of wrong labels
-        double variance = 1.0;        // of arow: of every weight at the beginning
+        double variance = 1.0;        // of arow: initial variance of every weight
         double gamma = 1.0;           // of arow: how much a weight resists
     };
 
     Online(const Corpus& corpus, const FeatureSet& features, const Options& options);
 
-    // All sequences, in an order that depends on the seed and the epoch alone.
+    // All sequences, in an order that depends only on the seed and the epoch.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
-    // A step for each of `sequences`. Returns the sum of their losses, each before its step: the share of wrong labels
-    // (perceptron), or by how much the margin was missed.
+    // A step for each of `sequences`. Returns the sum of their losses, each before its step: the fraction of wrong
+    // labels (perceptron) or the margin violation.
     double run(std::span<const std::int64_t> sequences);
 
     std::span<const double> weights() const { return w_; }  // [K] after the last step
@@ -58,7 +58,7 @@ class Online {
     AlignedVector<double> lambda_;          // [Y, Yp] w_ of the transitions
     std::vector<std::int64_t> transition_;  // [Y, Y] the feature of a pair, -1 where there is none
 
-    // The sequence at hand.
+    // The current sequence.
     AlignedVector<double> score_, epsilon_;  // [T, Yp] unigram scores; best scores of the paths up to a label
     std::vector<std::int32_t> path_;         // [T] the best one
     double best_ = 0.0;                      // its score

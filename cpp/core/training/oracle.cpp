@@ -81,7 +81,7 @@ void Oracle::release_tables() {
     if (prepared_ == nullptr) return;
     prepared_->rows = {};
     prepared_->potentials.reset();
-    prepared_->families.clear();  // the next pass makes them: the set may be gone by now
+    prepared_->families.clear();  // the next pass rebuilds them: the set may no longer exist
     trim();
 }
 
@@ -177,7 +177,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     check(features, w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
-    release_sums(of);  // a screening ends the gradients over a set: they make room for what is summed here
+    release_sums(of);  // screening ends the gradients over a set: their memory is freed for the sums here
     Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(), {&screen});
     screen.finish(*of.potentials);
@@ -260,7 +260,7 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     factors.ascend(options, G);
     factors.release_gradients();
     const std::vector<double> found = own();
-    // What was left out of the gradients may have misled the ascent.
+    // The small terms omitted from the gradients may have misled the ascent.
     std::vector<double> all(listed.size());
     for (std::size_t k = 0; k < all.size(); ++k) all[k] = total[k] - at_1[k] + found[k];
     const double bound = factors.bound(options, all), entropy = factors.entropy();

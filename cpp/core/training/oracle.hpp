@@ -57,10 +57,10 @@ class Oracle {
     // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
     Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
 
-    // By attribute: from what the usual size of its values follows.
+    // By attribute: the sums from which the usual size of its values is computed.
     ValueLogs value_logs() const { return ValueLogs(corpus_, plan_); }
 
-    // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
+    // Numbers of all features, whether or not in the set, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
     // For the features at these places (ascending, two labels or more, none after the start) with each label in front,
@@ -68,17 +68,17 @@ class Oracle {
     void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                       std::span<double> bound, std::span<double> counts);
 
-    // The same for a corpus that is one of several shards, whose masses (absolute) together are `whole`: what it has to
-    // tell for the candidates of all to be found (screen.hpp).
+    // The same for a corpus that is one of several shards, whose absolute masses sum to `whole`: the part that it
+    // contributes to the candidates of all shards (screen.hpp).
     ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
                          double fraction);
 
-    // Gives back the memory that passes keep for the next ones, for a caller that needs it in between.
+    // Frees the memory that passes keep for later ones, for callers that need it in between.
     void release_tables();
 
    private:
-    // Runs all items block by block, a block by one thread, and adds it to `sums`, in their order. Without any,
-    // forward alone. Returns the sum of weight * log Z.
+    // Runs all items block by block, one thread per block, and adds the blocks to `sums` in order. Without `sums`, runs
+    // the forward recursion only. Returns the sum of weight * log Z.
     using Sums = std::vector<BlockSums*>;
     double pass(const Potentials& potentials, std::span<const double> weights, const Sums& sums);
     void run_block(const Plan& plan, const Block& block, const Potentials& potentials, std::span<const double> weights,
@@ -86,8 +86,8 @@ class Oracle {
                    std::span<double> log_z) const;
     std::vector<double> item_weights() const;
     void check(const FeatureSet& features, std::span<const double> w) const;
-    // What passes over one feature set share, and the storage of all that depends on the weights too. Solvers make many
-    // passes before they change the set.
+    // State shared by passes over one feature set, and storage for everything that also depends on the weights. Solvers
+    // make many passes before they change the set.
     struct Prepared {
         Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
             : serial(features.serial), tables(corpus, features, kernel, threads) {}
@@ -97,15 +97,15 @@ class Oracle {
         UnigramRows rows;
         std::optional<Potentials> potentials;
     };
-    // With the tables of these weights.
+    // The state with the tables of these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
     // The plan of a pass.
     const Plan& plan_for(const Potentials& potentials);
-    // Gives back what only gradients over the set need; the next one makes it again.
+    // Frees what only gradients over the set need; the next gradient rebuilds it.
     void release_sums(Prepared& of);
-    // After tables were released: their memory to the system, where there is much of it.
+    // Returns the memory of released tables to the system if there is much of it.
     void trim() const;
-    // A screening pass, finished. `whole`: as for Screen.
+    // A completed screening pass. `whole`: as for Screen.
     Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
     // Adds E, and h; `weights` of the items.
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,

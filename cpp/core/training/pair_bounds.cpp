@@ -10,9 +10,9 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoTable = 0xffffffffu;
-constexpr double kLarge = 0.01;  // few labels of a position have more, and squares of what has less are small
+constexpr double kLarge = 0.01;  // few labels of a position exceed it, and squares of the others are small
 
-// visit(y, x(y)) for the large numbers of a row; squares of the others are added.
+// visit(y, x(y)) for the large numbers of a row; adds the squares of the others.
 template <class Visit>
 void split(const double* x, int n, double* squares, Visit visit) {
     constexpr int kAtATime = 8;  // n is a multiple of it
@@ -133,7 +133,7 @@ void PairBounds::add(int thread, const Block& block, const BlockRows& rows, Turn
     const std::size_t n_shares = shares_in_turns(threads_);
     const LabelPairs numbers(n_labels_);
     const auto Yp = static_cast<std::size_t>(stride_);
-    // All that is added to a cell is added in one turn, that of the label of its row.
+    // Each cell is updated in one turn only, that of the label of its row.
     for (std::size_t share = 0; share < n_shares; ++share) {
         turn([&] {
             add_rows(scratch.alpha, &Table::sums, share, n_shares);

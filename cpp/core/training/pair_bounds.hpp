@@ -1,4 +1,4 @@
-// Bounds on the expectations of all label pairs of a base list, where labels are many.
+// Bounds on the expectations of all label pairs of a base list, for models with many labels.
 //
 // At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so what is needed is
 // U(y', y) = sum_t alpha_{t-1}(y') v_t(y): Y^2 products a position, nearly all of them of two small numbers. With l the
@@ -6,9 +6,9 @@
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
 // where the first two sums cost Y for each large number, a few a position, and by Cauchy and Schwarz
 //     sum_t s_alpha(y') s_v(y) <= sqrt(sum_t s_alpha(y')^2) sqrt(sum_t s_v(y)^2).
-// All E with a non-zero weight are those of the list, but where a rest list corrects a pair: there alpha E (exp(delta) -
-// 1) v is added if positive. So U E is at least the expectation, and exceeds it by little: of 630,000 pairs whose two
-// labels are both frequent enough (screen.hpp), some thousands are left (benchmarks/record/parts.md).
+// All E with a nonzero weight come from the list, except where a rest list corrects a pair: there alpha E (exp(delta) -
+// 1) v is added if positive. So U E bounds the expectation from above, and closely: of 630,000 pairs whose two labels
+// are both frequent enough (screen.hpp), some thousands are left (benchmarks/record/parts.md).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class PairBounds {
     // Of these base lists.
     PairBounds(const Corpus& corpus, std::vector<std::uint32_t> lists, int threads);
 
-    // How many lists there may be: tables of this class then take 256 MB at most.
+    // The maximum number of lists, so that the tables of this class take at most 256 MB.
     static std::size_t most_lists(int n_labels);
 
     // The inner positions of a block of the plan.
@@ -36,11 +36,11 @@ class PairBounds {
     // After the last block, once.
     void finish(const Potentials& potentials);
 
-    // Whether it is of any list.
+    // Whether it covers any list.
     bool any() const { return !tables_.empty(); }
-    // Whether it bounds anything: not in the log domain, with label n-grams, or where items have negative weights.
+    // Whether the bounds are valid: not in the log domain, with label n-grams, or if items have negative weights.
     bool known() const { return any() && !failed_; }
-    // At least sum_t w p_t(y', y) over the inner positions of a list that was asked for; after finish.
+    // An upper bound of sum_t w p_t(y', y) over the inner positions of one of the lists; after finish.
     double at(std::uint32_t list, std::uint32_t previous, std::uint32_t y) const {
         return tables_[table_of_[list]].sums[std::size_t{previous} * static_cast<std::size_t>(stride_) + y];
     }
@@ -52,7 +52,7 @@ class PairBounds {
         AlignedVector<double> columns;   // [Y, Yp] (y, y'): U of small alpha and large v; until finish
         std::vector<double> alpha2, v2;  // [Yp] sums of squares of the small numbers
     };
-    // A large number of a block, and the row that it is a factor of.
+    // A large number of a block, and the row that it multiplies.
     struct Large {
         std::uint32_t table, label;
         double value;
@@ -62,7 +62,7 @@ class PairBounds {
         std::uint32_t table, pair;
         double more;
     };
-    // Of a thread, for the block at hand.
+    // Scratch of a thread for the current block.
     struct Scratch {
         std::vector<Large> alpha, v;                  // by table and label, then in the order of positions
         std::vector<Correction> twice, more;          // of large alpha and large v, which both have; of rest lists

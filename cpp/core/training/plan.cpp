@@ -50,8 +50,8 @@ Plan::Plan(const Corpus& corpus, Blocks blocks_wanted)
 }
 
 // Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct
-// positive token weights. Without token weights there is one layer, and nothing is fixed. A label that is one of a set
-// is fixed to that set.
+// positive token weights. Without token weights there is one layer, and nothing is fixed. A label known only to be in a
+// set is restricted to that set.
 void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     const std::int64_t first = corpus.offsets[i], last = corpus.offsets[i + 1];
     std::vector<double> levels{1.0};
@@ -79,8 +79,8 @@ void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     if (below > 0.0) add_numerator(corpus, i, corpus.weight(i) * below);
 }
 
-// numerator = log Z(labels fixed). If all are known, that is theta . F(x, y), counted once and for all; otherwise it
-// needs a forward-backward of its own, with negative weight.
+// numerator = log Z(labels fixed). If all are known, this is theta . F(x, y), from counts taken once; otherwise it
+// needs a second forward-backward, with negative weight.
 void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     if (corpus.is_labelled(i)) {
         count_weight[static_cast<std::size_t>(i)] = weight;
@@ -90,8 +90,8 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     fixed.insert(fixed.end(), corpus.labels.begin() + corpus.offsets[i], corpus.labels.begin() + corpus.offsets[i + 1]);
 }
 
-// Blocks of about kBlockBytes of rows, three a position: small enough for a cache. Smaller ones where there would be so
-// few that threads would have nothing to do.
+// Blocks of about kBlockBytes of rows, three per position, which fit into a cache. They are smaller if there would
+// otherwise be too few blocks for all threads.
 void Plan::cut(const Corpus& corpus, bool large) {
     const std::int64_t kBlockBytes = large ? 1 << 21 : 1 << 20, kFewest = large ? 16 : 32;
     std::int64_t n_rows = 0;
@@ -115,7 +115,7 @@ void Plan::cut(const Corpus& corpus, bool large) {
     }
 }
 
-// The offsets of Occurrences have 32 bits. Only a single long sequence can make a block so large.
+// The offsets of Occurrences have 32 bits. Only a single very long sequence can exceed that.
 void Plan::check_size(const Corpus& corpus, const Block& block) const {
     std::int64_t unigrams = 0, rest = 0;
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {

@@ -1,8 +1,8 @@
-// What a pass over a labelled corpus visits: items, cut into blocks, with the inverse indices of each block.
+// The plan of a pass over a labelled corpus: items, divided into blocks, with the inverted indices of each block.
 //
-// One thread has a block: it runs its sequences, then adds to the sums in steps, each after the same step of the block
-// before. So terms are added in the order of the positions, no sum depends on the number of threads, and there is one
-// gradient, not one per thread.
+// Each block is processed by one thread, which runs its sequences, then adds to the sums in steps, each after the same
+// step of the previous block. So terms are added in the order of the positions, no sum depends on the number of
+// threads, and one gradient is enough, instead of one per thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Occurrences {
     double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
-// Of a block: offsets into them have 32 bits.
+// The indices of a block; their offsets have 32 bits.
 inline constexpr std::int64_t kMaxOccurrences = 0xffffffff;
 
 struct Block {
@@ -41,12 +41,12 @@ struct Block {
 
 class Plan {
    public:
-    // How blocks are cut: not at all (the items alone), for a cache, or larger, where sequences are done side by side
-    // (NgramBatch) and it pays to have many.
+    // The size of blocks: none (items only), small enough for a cache, or larger, for sequences that are processed side
+    // by side (NgramBatch).
     enum class Blocks { none, cached, large };
     explicit Plan(const Corpus& corpus, Blocks blocks = Blocks::cached);
 
-    // The labels that an item fixes, [T]; null: none.
+    // The labels that an item fixes, [T], or null.
     const std::int32_t* fixed_labels(const Item& item) const {
         return item.fixed < 0 ? nullptr : fixed.data() + item.fixed;
     }

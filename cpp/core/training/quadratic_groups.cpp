@@ -75,12 +75,12 @@ class Descent {
         measure();
     }
 
-    // The best weight of feature k, the others staying. Returns |change| * curvature / unit. With T = curvature z0 - slope
-    // and r_G = ||z_G||^2 without this feature, it solves
+    // Moves feature k to its best weight, with the others fixed. Returns |change| * curvature / unit. With T =
+    // curvature z0 - slope and r_G = ||z_G||^2 without this feature, it solves
     //
     //     |T| - rho1 - sum of eta_G where r_G = 0  =  (curvature + rho2) z + sum of eta_G z / sqrt(r_G + z^2) elsewhere
     //
-    // whose right side rises and is concave; zero where the left side is not positive.
+    // whose right side is increasing and concave; z is zero if the left side is not positive.
     double step(std::size_t k) {
         const double z0 = at_.z(k), c = at_.curvature(k);
         double tolerated = q_.rho1, most = 0.0;
@@ -113,7 +113,7 @@ class Descent {
     // How far weight k may move.
     double radius(std::size_t k) const { return radius_ / q_.unit_of(k); }
 
-    // Newton's method, kept inside of where the solution must be.
+    // Newton's method, safeguarded by an interval that contains the solution.
     double root(double over, double linear, double most, double start) const {
         double low = std::max(0.0, (over - most) / linear), high = over / linear;
         if (terms_.empty()) return high;
@@ -136,7 +136,7 @@ class Descent {
         return z;
     }
 
-    // The weight of feature k becomes z, and its groups are told.
+    // Sets the weight of feature k to z and updates its groups.
     double set(std::size_t k, double z) {
         const double z0 = at_.z(k), change = at_.move(k, z);
         if (change == 0.0) return 0.0;
@@ -177,7 +177,7 @@ class Descent {
         return std::all_of(v.begin(), v.end(), [](double x) { return x == 0.0; });
     }
 
-    // A group at zero, inside of none or of one that is not at zero: to the best point alpha S(-s), with
+    // Moves a group at zero, whose parent (if any) is not at zero, to the best point alpha S(-s), with
     //
     //     alpha = |S|^2 / (S' B S + (rho2 + sum over the groups A around it of eta_A / ||z_A||) |S|^2)
     //
@@ -202,7 +202,7 @@ class Descent {
         for (std::int32_t up = group.parent; up >= 0; up = groups_[up].parent) {
             curved += square * eta_[up] / std::sqrt(groups_[up].square);
         }
-        // B S, from how the slopes change with a short step.
+        // B S, from the change of the slopes over a short step.
         const double length = std::min(1.0 / largest, room);
         for (std::size_t m = 0; m < v_.size(); ++m) {
             if (v_[m] != 0.0) set(group.members[m], length * v_[m]);
@@ -219,8 +219,8 @@ class Descent {
         }
     }
 
-    // A group that is not at zero goes there if that is best, the others staying. Asked exactly only if it seems so
-    // from the last targets, which leave out how its features act on each other.
+    // Sets a nonzero group to zero if that is optimal with the others fixed. The exact test is run only if the last
+    // targets, which ignore the coupling between its features, suggest it.
     bool leave(std::size_t of, std::span<double> moves) {
         const Group& group = groups_[of];
         if (group.members.size() < 2 || eta_[of] == 0.0) return false;
@@ -249,7 +249,7 @@ class Descent {
         return rests;
     }
 
-    // Norms from the weights: sums of changes drift.
+    // Recomputes the norms from the weights, since accumulated changes drift.
     void measure() {
         for (Group& group : groups_) {
             group.square = 0.0;

@@ -8,8 +8,8 @@
 
 namespace sparsecrf {
 
-// Groups are numbered from 0 on, those of a finer level before those of a coarser one. Each lies inside a group of a
-// coarser level or outside of all of them.
+// Groups are numbered from 0, finer levels before coarser ones. Each lies inside a group of a coarser level or outside
+// all of them.
 struct GroupLevels {
     std::span<const std::int32_t> group;  // [levels, K] the group of each feature at each level, or -1; fine to coarse
     std::span<const double> eta;          // [groups] weights >= 0
@@ -17,8 +17,8 @@ struct GroupLevels {
 
 // Minimises  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2 |w + d|^2 / 2 + sum_G eta_G ||(w + d)_G||_2  over
 // |d_k| <= radius / unit_k, as minimize_quadratic does without groups. Coordinate descent cannot leave or reach a group's zero
-// by itself, where the norm has a kink in all of its coordinates at once, so each full sweep asks two questions more (S
-// is the sweep from the leaves to the roots, src/sparsecrf/training/forest.py; s the slope of the model at z_G = 0):
+// by itself, where the norm has a kink in all of its coordinates at once, so each full sweep makes two more tests (S is
+// the sweep from the leaves to the roots, src/sparsecrf/training/forest.py; s the slope of the model at z_G = 0):
 //
 //     a group at zero stays there iff S(-s) = 0; else it moves to the best point along S(-s)
 //     a group not at zero moves there iff S(-s) = 0

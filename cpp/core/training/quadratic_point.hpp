@@ -1,4 +1,5 @@
-// Where coordinate descent on a quadratic model stands: what it takes to ask for a derivative and to move a coordinate.
+// The current point of coordinate descent on a quadratic model, with what is needed to compute a derivative and to move
+// a coordinate.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ class QuadraticPoint {
         return slope + (simd_.dot(row + n_p_, r_.data() + n_p_, n_q_) - simd_.dot(row, r_.data(), n_p_));
     }
 
-    // w_k + d_k becomes z. Returns by how much it changed.
+    // Sets w_k + d_k to z. Returns the change.
     double move(std::size_t k, double z) {
         const double change = z - this->z(k);
         if (change == 0.0) return 0.0;

@@ -1,4 +1,4 @@
-// The sweeps of coordinate descent on a quadratic model, whatever a step is.
+// The sweeps of coordinate descent on a quadratic model, for any kind of step.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace sparsecrf {
 // the same. Ends when the sum of a sweep falls to `tolerance` times that of the first. Returns the number of sweeps.
 template <class Sweep, class Step>
 int descend(std::size_t n, double tolerance, int max_sweeps, Sweep sweep, Step step) {
-    // Between full sweeps only coordinates are visited that moved more than this share of the average.
+    // Between full sweeps, only coordinates that moved more than this fraction of the average are visited.
     constexpr double kWorthwhile = 0.3;
     constexpr int kBetween = 5;
     std::vector<std::size_t> moving;

@@ -10,10 +10,10 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kItemsAtATime = 64;  // one sum each: fixed, so that threads do not matter
+constexpr std::size_t kItemsAtATime = 64;  // one sum each; fixed, so that results do not depend on threads
 constexpr double kMoreDamping = 4.0, kLessDamping = 0.8, kMostDamping = 1e9;
 
-// The value of attribute x in a list; 0 if it is not there.
+// The value of attribute x in a list, or 0.
 double value_in(const ListPool& lists, std::uint32_t list, std::uint32_t x) {
     std::int64_t low = lists.begin(list), high = lists.end(list);
     while (low < high) {
@@ -140,7 +140,7 @@ double Sbcd::improve(const FeatureSet& features, std::uint32_t x, const Row& row
         if (std::all_of(d.begin(), d.end(), [](double change) { return change == 0.0; })) return visited;
         apply(d);
         if (options.as_printed > 0.0) return visited;
-        // The change of the objective: of log Z over the items of x, of the counts, of the penalty.
+        // The change of the objective, in three terms: log Z over the items of x, counts and penalty.
         double change = visit(features, x, row, workers, {}, {}) - log_z;
         visited += 0.5 * n_items;
         for (std::size_t k = 0; k < n; ++k) {

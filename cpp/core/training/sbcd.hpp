@@ -1,5 +1,5 @@
-// Coordinate descent (the paper, Algorithms 1 and 2): one weight, or all weights of one attribute, after the other,
-// each block with a forward-backward of the sequences that hold its attribute.
+// Coordinate descent (the paper, Algorithms 1 and 2): updates one weight, or all weights of one attribute, at a time,
+// with a forward-backward of the sequences that contain the attribute for each block.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kSequencesAtOnce = 256;
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
-constexpr double kSmall = 3e-4;         // of a threshold: smaller parts of G are not kept
-constexpr double kSurelyOwn = 0.98;     // a sequence whose own labels are likelier than this keeps s = 1
-constexpr double kEnough = 1e-4;        // a sweep over all that raises D by less, relative to it, is the last
+constexpr double kSmall = 3e-4;         // fraction of a threshold: smaller parts of G are not kept
+constexpr double kSurelyOwn = 0.98;     // a sequence whose labels are more probable than this keeps s = 1
+constexpr double kEnough = 1e-4;        // stop after a full sweep that raises D by a smaller fraction
 constexpr int kAllEvery = 5;            // sweeps; the others leave out sequences that stayed at s = 1
 
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
@@ -45,7 +45,7 @@ class OneSequence {
         }
     }
 
-    // Of |S(G + change part)|^2 / 2: derivative and curvature in `change`.
+    // Derivative and curvature of |S(G + change part)|^2 / 2 in `change`.
     std::pair<double, double> excess(double change) const {
         double slope, curvature;
         kernels().excess(G_.data(), part_.data(), rho1_.data(), change, static_cast<int>(G_.size()), &slope,
@@ -189,7 +189,7 @@ void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) 
             const double old = s_[i], weight = plan_.items[i].weight, q = own_[i];
             double s = old, low = 0.0, high = 1.0;
             here.take(place, part, rho1, G);
-            // Newton's method for the one factor, kept between the last points where D rose and fell.
+            // Newton's method for one factor, safeguarded by the last points where D rose and fell.
             for (int step = 0; step < kNewtonSteps; ++step) {
                 auto [slope, curvature] = here.excess(s - old);
                 slope = weight * mixed_entropy_slope(s, entropy_[i], q) - slope / rho2;

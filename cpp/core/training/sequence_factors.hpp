@@ -11,8 +11,8 @@
 // place of H(p_i) above.
 //
 // D is concave; any s gives a bound, and coordinate ascent finds a good one: each step looks at the features of one
-// sequence only. The gradients g_i are kept for that, in single precision and without what is small: G(s) of the
-// factors found is computed anew, by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
+// sequence only. The gradients g_i are kept for this purpose, in single precision and without small terms; G(s) at the
+// final factors is recomputed by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 namespace sparsecrf {
 
 struct FactorOptions {
-    std::span<const double> thresholds;  // [L] rho1, or, with groups of features, what stands in its place for each
+    std::span<const double> thresholds;  // [L] rho1 or, with groups of features, its replacement for each feature
     double rho2;                         // > 0
     int sweeps;                          // largest number of rounds over the sequences
     std::int64_t max_entries;            // numbers kept of the gradients; sequences beyond it keep s = 1
@@ -44,11 +44,12 @@ class SequenceFactors {
     SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
                     std::span<const std::int64_t> listed, std::span<const double> centre);
 
-    // Computes and keeps the gradients; all s = 1.
+    // Computes and keeps the gradients; sets all s to 1.
     void collect(const Potentials& potentials, const FactorOptions& options, int threads);
-    // Improves the factors. G: [L] at the present ones, of other data too, which keep s = 1; changed with them, about.
+    // Improves the factors. G: [L] at the current factors, including other data, which keep s = 1; updated
+    // approximately.
     void ascend(const FactorOptions& options, std::span<double> G);
-    // Forgets the gradients, most of what this holds: the factors stay as they are.
+    // Frees the gradients, which take most of the memory; the factors stay.
     void release_gradients();
 
     std::span<const double> factors() const { return s_; }  // [items]
@@ -57,8 +58,8 @@ class SequenceFactors {
     double bound(const FactorOptions& options, std::span<const double> G) const;  // D, with G(s)
 
    private:
-    // w_i g_i on the listed features, but for what is small; loss w_i (-log q) and entropy w_i H(p_i) of an item,
-    // with w_i w0 . g_i.
+    // w_i g_i on the listed features, without small terms; loss w_i (-log q) and entropy w_i H(p_i) of an item, with
+    // w_i w0 . g_i.
     struct Gradient {
         std::vector<std::uint32_t> place;
         std::vector<float> value;

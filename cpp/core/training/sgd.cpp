@@ -12,7 +12,7 @@
 namespace sparsecrf {
 namespace {
 
-// S is turned into 1 again below this, long before weights in its units lose range.
+// S is reset to 1 below this, long before weights in its units overflow.
 constexpr double kSmallestScale = 1e-50;
 constexpr std::chrono::milliseconds kAskEvery(200);
 constexpr std::int64_t kMostAtOnce = 1024;

@@ -1,6 +1,6 @@
-// Stochastic gradient descent with an elastic net (Bottou's SGD for CRFs; with rho1 > 0 that of Tsuruoka, Tsujii and
-// Ananiadou 2009): one sequence at a time, where every step needs the weights that the last one left; or some at once,
-// with gradients at the same weights, which threads share. What is found does not depend on the number of threads.
+// Stochastic gradient descent with an elastic net (Bottou's SGD for CRFs; with rho1 > 0, the method of Tsuruoka, Tsujii
+// and Ananiadou 2009): one sequence at a time, each step using the weights of the previous one; or in minibatches, with
+// gradients at the same weights, computed in parallel. The result does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,20 @@ class Sgd {
    public:
     Sgd(const Corpus& corpus, Kernel kernel, int threads = 1);
 
-    // The sequences that count (weight above 0), in an order that depends on the seed and the epoch alone.
+    // The sequences with positive weight, in an order that depends only on the seed and the epoch.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
-    // How many these are: the steps of an epoch, and N of P/N.
+    // Their number: the steps of an epoch, and N of P/N.
     std::size_t n_steps() const { return counting_.size(); }
 
     struct Options {
         double rho1, rho2;
         double eta0, decay;         // eta_t = eta0 / (1 + decay t/N), t counting the steps of all epochs
         double done;                // t of the first step
-        std::int64_t at_once = 1;   // steps whose gradients are taken at the same weights
+        std::int64_t at_once = 1;   // number of steps whose gradients are taken at the same weights
         double order_factor = 1.0;  // rho1 of a label n-gram is multiplied by it for each label beyond two
     };
-    // Asked after the first step and then a few times a second, with the number of steps done; false ends the run.
+    // Called after the first step and then a few times a second, with the number of steps done; returning false stops
+    // the run.
     using GoOn = std::function<bool(std::size_t)>;
     // A step for each of `sequences`, on P/N. w and q [K] are changed in place, see lazy_weights.hpp. Returns u.
     double run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
@@ -41,7 +42,7 @@ class Sgd {
     double loss(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> sequences) const;
 
    private:
-    // The items of each sequence that has some.
+    // The items of each sequence that has any.
     std::vector<std::span<const Item>> items_of(std::span<const std::int64_t> sequences) const;
 
     const Corpus& corpus_;

@@ -61,8 +61,8 @@ void SgdInference::infer(std::span<const Item> items, bool backward, SgdSequence
     }
 }
 
-// d_t(c', c) = sum_items weight p_t(c', c) - count [these are the classes at t]: one item of the sum, at the first one
-// the counts. v is not yet multiplied by the weight.
+// d_t(c', c) = sum_items weight p_t(c', c) - count [these are the classes at t]: adds one item to the sum, and the
+// counts with the first one. v is not yet multiplied by the weight.
 void SgdInference::add_classes(double weight, const Lattice& lattice, SgdSequence& out) {
     const LabelPairs pairs = parts_->class_pairs();
     const std::size_t n = pairs.n_inner();
@@ -164,8 +164,8 @@ void SgdInference::sum_products(const SgdSequence& of, std::uint32_t list, std::
     }
 }
 
-// What is not such a product: the labels of the sequence, what a rest list and label n-grams add to the pairs of the
-// base matrix, and whole positions in the log domain.
+// The terms that are not products of this form: the labels of the sequence, the contribution of rest lists and label
+// n-grams to the pairs of the base matrix, and whole positions in the log domain.
 void SgdInference::sum_direct(const SgdSequence& of, std::uint32_t list, std::vector<double>& out) {
     const std::span<const std::uint32_t> pairs = potentials_.pairs_of_list(list);
     const auto add = [&](std::uint32_t pair, double amount) {

@@ -1,5 +1,5 @@
-// What one sequence adds to a step of stochastic gradient descent: forward-backward at weights that do not change
-// meanwhile, and its gradient, before it is shared out among attributes.
+// The contribution of one sequence to a step of stochastic gradient descent: forward-backward at fixed weights, and its
+// gradient, before it is distributed among attributes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// Lists, each once, in the order in which they came.
+// Lists without duplicates, in the order of their first occurrence.
 struct ListsSeen {
     explicit ListsSeen(std::size_t n) : seen(n, 0) {}
     void add(std::uint32_t list) {
@@ -39,7 +39,7 @@ struct SgdSequence {
     std::vector<double> ngrams;             // the same for the arcs of each position (NgramArcs); or empty
     std::vector<std::size_t> ngram_ptr;     // [T] where those of a position begin; or empty
     std::vector<std::uint32_t> base_lists;  // those that occur, each once
-    std::vector<std::vector<double>> sums;  // [base lists] of each the gradient by pair
+    std::vector<std::vector<double>> sums;  // [base lists] the gradient of each by pair
 
     // The pair of labels at t; they are known.
     std::uint32_t pair_of_labels(const Corpus& corpus, std::int64_t t) const {
@@ -58,7 +58,7 @@ class SgdInference {
 
     // The gradient of a sequence, given its items.
     void gradient(std::span<const Item> items, SgdSequence& out);
-    // w_i { log Z - w.F } of a sequence; `scratch` is filled with what it takes.
+    // w_i { log Z - w.F } of a sequence; `scratch` is overwritten.
     double loss(std::span<const Item> items, SgdSequence& scratch);
 
    private:

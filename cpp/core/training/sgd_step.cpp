@@ -55,7 +55,7 @@ void SgdStep::step(std::span<const Items> sequences, std::span<const double> eta
     const auto each_share = [&](auto body) {
         parallel_for(threads_, threads_, 1, [&](int, std::int64_t share) { body(static_cast<std::size_t>(share)); });
     };
-    // Weights of the features that occur are brought up to date, and what is computed from them.
+    // Brings the weights of the features that occur up to date, and everything computed from them.
     find_lists(sequences);
     each_share([&](std::size_t share) { settle(share, sequences, weights); });
     potentials_.refresh(unigram_lists_.found, base_lists_.found);
@@ -64,7 +64,7 @@ void SgdStep::step(std::span<const Items> sequences, std::span<const double> eta
         const auto k = static_cast<std::size_t>(i);
         inference_[static_cast<std::size_t>(thread)].gradient(sequences[k], sequences_[k]);
     });
-    // Weights are in units of S before these steps, S being what all decays come to: lazy_weights.hpp.
+    // Weights are in units of S before these steps, where S is the product of all decays (lazy_weights.hpp).
     const double before = weights.scale();
     for (std::size_t k = 0; k < sequences.size(); ++k) {
         const double decayed = before / weights.scale();
@@ -189,7 +189,7 @@ void SgdStep::subtract_base(std::size_t share, const SgdSequence& of, double eta
     }
 }
 
-// The same for the rest list of one position, whose pairs the recursion has looked at one by one.
+// The same for the rest list of one position, whose pairs the recursion has processed one by one.
 void SgdStep::subtract_rest(std::size_t share, const SgdSequence& of, std::int64_t t, double eta) {
     const ListPool& lists = corpus_.rest_lists;
     const std::uint32_t list = corpus_.rest[of.first + t];

@@ -1,8 +1,9 @@
-// Steps of stochastic gradient descent: forward-backward of some sequences at the same weights, on threads, and then
-// their gradients, in order, into the weights of the features that occur in them. Nothing else is read or written.
+// Steps of stochastic gradient descent: runs forward-backward on some sequences at the same weights, in parallel, then
+// applies their gradients, in order, to the weights of the features that occur in them. No other weights are read or
+// written.
 //
-// The attributes are shared out among as many shares as there are threads, and only the work on its share changes the
-// weights of an attribute, sequence by sequence: no two threads write to the same number, and the order of additions
+// The attributes are divided into as many shares as there are threads, and the weights of an attribute are changed only
+// by the thread of its share, sequence by sequence: no two threads write to the same number, and the order of additions
 // does not depend on the threads.
 #pragma once
 
@@ -28,7 +29,8 @@ class SgdStep {
     // for each label beyond two.
     SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<double> w, Kernel kernel,
             std::size_t most, int threads, double order_factor = 1.0);
-    // Rows of weights that are settled together: unigrams, pairs, pairs of classes and n-grams of every attribute.
+    // The number of rows of weights that are settled together: unigrams, pairs, pairs of classes and n-grams of every
+    // attribute.
     static std::int64_t n_rows(const FeatureSet& features) {
         return (features.n_ngram() > 0 ? 4 : 3) * static_cast<std::int64_t>(features.n_attributes);
     }
@@ -36,7 +38,7 @@ class SgdStep {
     // A step for each sequence, of size eta, all with gradients at the weights before the first. `weights` are those of
     // w, penalties for a share 1/n of the data.
     void step(std::span<const Items> sequences, std::span<const double> eta, LazyWeights& weights, double n);
-    // Sum of w_i { log Z - w.F } at the weights this was made with.
+    // Sum of w_i { log Z - w.F } at the weights passed to the constructor.
     double loss(std::span<const Items> sequences);
 
     // Brings every weight up to date.
@@ -53,7 +55,7 @@ class SgdStep {
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
-    // The features of pairs, of pairs of classes and of longer strings that the attributes of a bigram list have, or x.
+    // The features of pairs, of pairs of classes and of longer strings of the attributes of a bigram list, or of x.
     void settle_list(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
     void settle_strings(std::uint32_t x, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
@@ -73,7 +75,7 @@ class SgdStep {
     const std::shared_ptr<NgramTables> ngrams_;  // null: the set has none
     std::vector<double> ngram_factor_;           // [n-grams] rho1 of each in units of rho1
 
-    // The step at hand.
+    // The current step.
     std::vector<SgdInference> inference_;          // [threads]
     std::vector<SgdSequence> sequences_;           // [most]
     std::vector<double> factor_;                   // [sequences] of their gradients

@@ -1,9 +1,9 @@
-// Sums of probabilities by attribute and cell where there are many cells and most of them are improbable.
+// Sums of probabilities by attribute and cell, for many cells of which most are improbable.
 //
-// Of attribute x with mass m_x = sum_t |w v| all p_t(c) <= e_x := slack b / m_x are left out: what is missing of a sum
-// is at most m_x e_x = slack b. Sums are kept in single precision and rounded once a block, which is less than a
-// thousandth in 16,000 blocks. So the whole sum is at most what is here plus `missing`, and cells without an entry are
-// below the bound b: a few more are candidates than with all sums, none less.
+// For attribute x with mass m_x = sum_t |w v|, all p_t(c) <= e_x := slack b / m_x are left out, so a sum lacks at most
+// m_x e_x = slack b. Sums are kept in single precision and rounded once per block, an error below one thousandth in
+// 16,000 blocks. So the full sum is at most the stored one plus `missing`, and cells without an entry are below the
+// bound b: this adds a few candidates and never loses one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace sparsecrf {
 class SparseSums {
    public:
     static constexpr double kSlack = 0.05, kRounded = 1e-3;
-    static constexpr double kMostMass = 500.0;  // in units of the bound: attributes with more need sums of all cells
+    static constexpr double kMostMass = 500.0;  // in units of the bound; with more, all cells are summed
 
     struct Entry {
         std::uint32_t cell;
@@ -47,7 +47,7 @@ class SparseSums {
         std::vector<std::uint32_t> touched;
         std::vector<Entry> merged;
     };
-    // Adds factor[k] * p of position at[k] to row r, which is done in the order of the positions.
+    // Adds factor[k] * p of position at[k] to row r, in the order of the positions.
     void add(std::size_t r, std::span<const std::uint32_t> at, std::span<const double> factor, const Likely& likely,
              int n_cells, Scratch& scratch);
 

@@ -28,7 +28,7 @@ double inner(const double* x, const double* d, std::size_t n) {
     return sum;
 }
 
-// The sum of part(first, n) over blocks of n numbers each, which may change what is theirs.
+// The sum of part(first, n) over blocks of n numbers each; part may modify its block.
 template <class Part>
 double sum_of_blocks(std::size_t size, int threads, std::vector<double>& sums, Part part) {
     const std::size_t n_blocks = (size + kBlock - 1) / kBlock;

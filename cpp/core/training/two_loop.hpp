@@ -5,9 +5,10 @@
 //   back:   for i from the last pair to the first   a_i = s_i . d / s_i . z_i,   d <- d - a_i z_i
 //   forth:  for i from the first pair to the last   d <- d + (a_i - z_i . d / s_i . z_i) s_i
 //
-// and between them the caller multiplies d by the inverse of the first matrix. Where features are millions the vectors
-// do not fit into a cache: the change by one pair and the product with the next are taken block by block, so that a
-// vector is read once for both. Sums are over blocks of fixed size: their bits do not depend on the number of threads.
+// and between them the caller multiplies d by the inverse of the first matrix. With millions of features, the vectors
+// do not fit into a cache: the update by one pair and the product with the next are computed block by block, so that a
+// vector is read once for both. Sums are over blocks of fixed size, so their bits do not depend on the number of
+// threads.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
-// The part of a corpus's unigram lists that some attributes make up: by position, and turned around, by attribute.
+// The restriction of a corpus's unigram lists to some attributes: by position and, inverted, by attribute.
 //
-// A feature set has features for a few of the attributes. Whatever a pass does for each occurrence of an attribute, it
-// does for these alone, through tables as small as the set.
+// A feature set has features for only a few of the attributes. These tables let a pass visit only the occurrences of
+// these attributes, and are as small as the set.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// Turns the unigram lists of a block around, by counting. Holds scratch space: one per thread.
+// Inverts the unigram lists of a block by a counting sort. Holds scratch space: one per thread.
 class RowSorter {
    public:
     // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists, by
@@ -31,7 +31,8 @@ class RowSorter {
 };
 
 struct UnigramIndex {
-    // The attributes with a unigram feature, those with many first: the branches of a sum over a list then agree.
+    // The attributes with a unigram feature, those with many first, which makes the branches of a sum over a list
+    // predictable.
     UnigramIndex(const Corpus& corpus, const FeatureSet& features, int threads);
 
     struct Range {

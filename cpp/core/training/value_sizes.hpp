@@ -1,8 +1,8 @@
 // The usual size of an attribute's values, the geometric mean of |v|.
 //
-// A weight multiplies values: it is of the order of 1 / size, its gradient of the order of size, its curvature of size^2.
-// Solvers measure steps and curvature in these units. The mean is geometric so that a few huge values do not make it
-// huge: once the model is sure where they occur, the others decide.
+// A weight multiplies values, so it is of the order of 1 / size, its gradient of the order of size, and its curvature
+// of the order of size^2. Solvers measure steps and curvature in these units. The mean is geometric so that a few huge
+// values do not make it huge: once the model is certain where they occur, only the other values matter.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct ValueLogs {
     std::vector<double> bigram, of_bigram;
 };
 
-// exp(sum |w| log |v| / sum |w|); 1 where there is nothing to sum, and throughout if every value is 1.
+// exp(sum |w| log |v| / sum |w|); 1 if there is nothing to sum, and for all attributes if every value is 1.
 struct ValueSizes {
     ValueSizes(const Corpus& corpus, const Plan& plan);
     std::vector<double> unigram, bigram;  // [X]

@@ -1,5 +1,5 @@
-// Features of an attribute and a pair of classes of labels. Those of base lists are summed by list, then shared out over
-// its attributes; those of rest lists attribute by attribute.
+// Features of an attribute and a pair of classes of labels. Features of base lists are summed by list, then distributed
+// over its attributes; those of rest lists are summed by attribute.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ class ClassPairFamily final : public Family {
     void release() override { sum_ = square_ = {}; }
 
    private:
-    // sum_r w p_r(c', c) and the same of p^2 over the rows of a list, `start`: of p_r(start, c).
+    // sum_r w p_r(c', c), and the same with p^2, over the rows of a list; `start`: with p_r(start, c).
     void add_list(std::size_t slot, std::span<const std::uint32_t> all, const BlockRows& rows, bool start);
     void add_rest(const Block& block, const BlockRows& rows) const;
 
     const LabelPairs pairs_;             // of classes
     const std::size_t row_;              // numbers in a row of BlockRows::classes
-    std::vector<std::int32_t> slot_of_;  // [base lists] where their sums stand; -1: no feature of classes
+    std::vector<std::int32_t> slot_of_;  // [base lists] slot of their sums; -1: no feature of classes
     std::vector<std::uint32_t> lists_;   // of the slots
     std::vector<double> sum_, square_;   // [slots, (C + 1) C]
 };

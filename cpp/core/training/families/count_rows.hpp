@@ -1,4 +1,4 @@
-// Counts of the features of families whose cells are laid out in rows by attribute.
+// Feature counts for families that lay out their cells in rows by attribute.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace sparsecrf {
 
 // counts[k] += sum of weight v over the positions where cell k of an attribute occurs. Attribute x has the cells
-// [ptr[x], ptr[x + 1]); cells_at(t, y', y, add) calls add(lists, list, cell) for what occurs at position t.
+// [ptr[x], ptr[x + 1]); cells_at(t, y', y, add) calls add(lists, list, cell) for each cell that occurs at position t.
 template <class Cell, class CellsAt>
 void count_rows(const Corpus& corpus, std::span<const double> weights, int threads,
                 const std::vector<std::int64_t>& ptr, const std::vector<Cell>& cells, double* counts,

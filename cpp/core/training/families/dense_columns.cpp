@@ -43,7 +43,7 @@ void DenseFamily::add(int thread, std::size_t b, BlockRows& rows, Turn& turn) {
             }
         }
     };
-    // sums(j, y) += sum_r x(r, j) p(r, y), a share of the columns j in each turn
+    // sums(j, y) += sum_r x(r, j) p(r, y), one share of the columns j per turn
     const auto n_shares = static_cast<std::int64_t>(shares_in_turns(tables_.threads));
     const auto multiply = [&](double* sums) {
         for (std::int64_t share = 0; share < n_shares; ++share) {

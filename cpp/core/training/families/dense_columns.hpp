@@ -21,7 +21,7 @@ class DenseFamily final : public Family {
     void finish() override;
 
    private:
-    // Of a thread, for a block.
+    // Scratch of a thread for one block.
     struct Scratch {
         AlignedVector<double> x, variance;        // w X [rows, d], or w X^2; p (1 - p) [rows, Yp]
         std::vector<const double*> x_rows, rows;  // of them

@@ -9,8 +9,8 @@
 
 namespace sparsecrf {
 
-// Those that the set has. Their order is that of finish: label n-grams add to the features of pairs, after these.
-// Blocks are added in the opposite order, since pairs change the rows.
+// The families that the set uses, in the order in which they must finish: label n-grams add to the features of pairs
+// after these have finished. Blocks are added in reverse order, since pairs overwrite the rows.
 std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
 
 // C of all features, given the weights of the sequences.  weights: [N], counts: [K]

@@ -17,12 +17,12 @@
 
 namespace sparsecrf {
 
-// What passes over one feature set share, whatever the weights are.
+// State shared by passes over one feature set; independent of the weights.
 struct SetTables {
     SetTables(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads);
 
     const Corpus& corpus;
-    const FeatureSet* features;  // set anew for each pass: a set may be copied
+    const FeatureSet* features;  // set for each pass, since a set may be copied
     const Kernel kernel;
     const int threads;
     const UnigramIndex unigrams;
@@ -30,13 +30,13 @@ struct SetTables {
     const std::shared_ptr<NgramTables> ngrams;  // null: the set has none
 };
 
-// What sums over the positions of all blocks of a pass.
+// Interface of an accumulator that sums over the positions of all blocks of a pass.
 class BlockSums {
    public:
     virtual ~BlockSums() = default;
     // Before forward-backward of a block.
     virtual void open(BlockRows&) {}
-    // After forward-backward of an item whose first row is this one; v does not have the item's weight yet.
+    // After forward-backward of the item that starts at this row; v is not yet multiplied by the item's weight.
     virtual void keep(Recursion&, const Lattice&, std::size_t /*first_row*/, BlockRows&) {}
     // Adds the block, in turns.
     virtual void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) = 0;
@@ -46,12 +46,12 @@ class BlockSums {
 struct GradientPass {
     const Plan& plan;
     const Potentials& potentials;
-    std::span<double> g, h;  // [K] what is summed is added to them; h is empty if no curvature is wanted
+    std::span<double> g, h;  // [K] the sums are added to them; h is empty if curvature is not needed
     bool curvature() const { return !h.empty(); }
 };
 
-// Made for a feature set, used for any number of passes: begin, add every block, finish. Beside what is declared here,
-// a family has
+// Built for one feature set, used for any number of passes: begin, add every block, finish. In addition to these
+// functions, a family has
 //     static bool present(const Corpus&, const FeatureSet&);   // whether the set can have such features
 //     static void count(const Corpus&, const FeatureSet&, std::span<const double> weights, int threads,
 //                       std::span<double> counts);             // adds C, given the weights of the sequences [N]
@@ -60,7 +60,7 @@ class Family : public BlockSums {
     explicit Family(SetTables& tables) : tables_(tables) {}
     virtual void begin(const GradientPass& pass) = 0;  // the pass is kept by reference
     virtual void finish() {}
-    // Gives back what only gradients need; the next one makes it again.
+    // Frees what only gradients need; the next gradient rebuilds it.
     virtual void release() {}
 
    protected:

@@ -25,7 +25,7 @@ void LabelFamily::begin(const GradientPass& pass) {
     if (blocks_.empty()) blocks_ = tables_.unigrams.turned(tables_.corpus, pass.plan, tables_.threads);
 }
 
-// Rows are far apart in memory, and most occur only once or twice in a block: prefetched a few keys ahead.
+// Rows are far apart in memory and most occur only once or twice in a block, so they are prefetched a few keys ahead.
 SPARSECRF_PREFETCHES void LabelFamily::prefetch_row(const Occurrences& all, std::size_t key) const {
     constexpr std::size_t kRange = 24, kSums = 12;  // keys ahead
     const std::vector<UnigramIndex::Range>& features = tables_.unigrams.features;
@@ -41,8 +41,7 @@ void LabelFamily::add(int, std::size_t b, BlockRows& rows, Turn& turn) {
     const std::int64_t n_features = tables_.features->n_unigram();
     const auto n_shares = static_cast<std::int64_t>(shares_in_turns(tables_.threads));
     rows.unfold(tables_.features->cells(), padded(tables_.features->n_labels), cell_stride_);
-    for (std::int64_t share = 0; share < n_shares;
-         ++share) {  // features side by side have lines of the cache of their own
+    for (std::int64_t share = 0; share < n_shares; ++share) {  // avoids false sharing of cache lines
         const std::int64_t first = n_features * share / n_shares, last = n_features * (share + 1) / n_shares;
         turn([&] {
             for (std::size_t key = 0; key < all.keys.size(); ++key) {

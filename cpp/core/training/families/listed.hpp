@@ -1,4 +1,4 @@
-// Some features of a set, looked at one by one at the positions of sequences.
+// Evaluates a list of features one by one at the positions of sequences.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kNoLabel = 0xffffffffu;
 
 // Scratch of a thread, for one set of weights.
 struct ListedScratch {
-    // The inner pairs of an attribute, and E of them in the matrix of a base list.
+    // The inner pairs of an attribute, and their E in the matrix of a base list.
     struct PairWeights {
         std::vector<std::uint16_t> previous, y;
         std::vector<double> e;
@@ -36,7 +36,7 @@ struct ListedPosition {
     std::int64_t t;
     const double* cells;  // [Y + P] probabilities of the cells of unigram rows
     ListedScratch& scratch;
-    std::uint32_t previous = kNoLabel, y = kNoLabel;  // the labels there, if asked whether they are a feature's
+    std::uint32_t previous = kNoLabel, y = kNoLabel;  // the labels there, if they are to be compared with a feature's
 
     bool asked() const { return y != kNoLabel; }
     // visit(x, value, whether it is a base list) for the bigram attributes.
@@ -57,7 +57,7 @@ struct FeatureLabels {
     std::uint32_t label, previous, string;
 };
 
-// Listed features of a family that has rows by attribute: those of x are [ptr[x], ptr[x + 1]), cells ascending.
+// The listed features of a family with rows by attribute: x has [ptr[x], ptr[x + 1]), cells ascending.
 struct ListedRows {
     std::vector<std::uint32_t> ptr, cell, place;  // [X + 1], [features], [features] place among those listed
 
@@ -133,8 +133,8 @@ class ListedPairs {
     }
 
    private:
-    // visit(j, p_t(pairs[j])) for pairs of attribute x. Where few matrices serve all positions and many pairs are listed,
-    // E of each is found once, not at every position.
+    // visit(j, p_t(pairs[j])) for pairs of attribute x. If a few matrices serve all positions and many pairs are
+    // listed, each E is looked up once instead of at every position.
     template <class Visit>
     void marginals(const ListedPosition& here, std::uint32_t x, bool base, std::span<const std::uint32_t> pairs,
                    Visit visit) const {
@@ -238,7 +238,7 @@ class ListedNgrams {
     std::vector<std::uint32_t> place_;  // [n-grams of the set] among the listed, or kNoString; empty: none is
 };
 
-// All families that can be listed, in the order of the set: places, ascending. Dense columns cannot.
+// All families that can be listed, in the order of the set: places, ascending. Dense columns cannot be listed.
 class ListedFeatures {
    public:
     ListedFeatures(const FeatureSet& features, std::span<const std::int64_t> listed)

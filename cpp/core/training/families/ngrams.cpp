@@ -87,7 +87,7 @@ void NgramFamily::cut_parts() {
     }
 }
 
-// Rows of a block by key, in their order.
+// The rows of a block grouped by key, in order within each key.
 Occurrences NgramFamily::index(const Block& block, const Plan& plan, const std::vector<std::uint32_t>& key_of) const {
     const Corpus& corpus = tables_.corpus;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // key, row
@@ -124,7 +124,7 @@ void NgramFamily::open(BlockRows& rows) {
     rows.sum_ngrams = true;
 }
 
-// In each turn a share of the parts of arcs and of the kinds.
+// Each turn handles a share of the parts of arcs and of the kinds.
 void NgramFamily::add(int thread, std::size_t block, BlockRows& rows, Turn& turn) {
     const Occurrences &by_arcs = rows_by_arcs_[block], &by_kind = rows_by_kind_[block];
     const auto rows_of = [](const Occurrences& of, std::size_t key) {
@@ -151,8 +151,8 @@ void NgramFamily::add(int thread, std::size_t block, BlockRows& rows, Turn& turn
     }
 }
 
-// Of leaves sum_t w A_t(c) flow_t(parent) is a product of two matrices, taken where there is a leaf, a tile of rows at
-// a time; X comes in at the end. The first part has the arcs that are not leaves, and those in the log domain.
+// For leaves, sum_t w A_t(c) flow_t(parent) is a matrix product, computed for the leaves only, a tile of rows at a
+// time; X is multiplied in at the end. The first part handles inner arcs and arcs in the log domain.
 void NgramFamily::add_arcs(const Part& part, std::span<const std::uint32_t> rows_of, const BlockRows& rows,
                            Tile& tile) {
     const NgramArcs& arcs = ngrams_.places->arcs(part.arcs);
@@ -196,8 +196,8 @@ void NgramFamily::add_arcs(const Part& part, std::span<const std::uint32_t> rows
     add_tile(part, tile);
 }
 
-// Of a block: what was summed over positions that were done side by side. By parts, as in add_arcs: all that is added to
-// a sum is added in one turn.
+// Adds the sums of positions that were processed side by side. Split into parts as in add_arcs, so that each sum is
+// updated in one turn only.
 void NgramFamily::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
     for (std::size_t k = 0; k < of.used.size(); ++k) {
         const NgramArcs& arcs = ngrams_.places->arcs(of.used[k]);
@@ -259,7 +259,7 @@ void NgramFamily::list_pairs(std::uint32_t kind) {
     }
     std::sort(pairs.begin(), pairs.end());
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-    for (Listed& each : made.listed) {  // from here on: which of the sums
+    for (Listed& each : made.listed) {  // from here on: index of the sum
         each.pair = static_cast<std::uint32_t>(std::lower_bound(pairs.begin(), pairs.end(), each.pair) - pairs.begin());
     }
     made.first = n_pairs_;
@@ -308,7 +308,7 @@ void NgramFamily::finish() {
         const NgramArcs& arcs = ngrams_.places->arcs(id);
         for (const NgramArcs::Term& term : arcs.terms) {
             const std::size_t arc = first_arc_[id] + term.arc, f = offset + term.feature;
-            const double x = arcs.x[term.arc], linear = leaves_.p[arc];  // X may overflow where all is logarithmic
+            const double x = arcs.x[term.arc], linear = leaves_.p[arc];  // X may overflow in the log domain
             const double p = arcs_.p[arc] + (linear == 0.0 ? 0.0 : x * linear);
             g[f] += term.value * p;
             if (!pass_->curvature()) continue;

@@ -1,5 +1,5 @@
-// Features of an attribute and a string of three labels or more, and what they add to those of label pairs of base
-// lists: summed by arcs, and by place and base list, then shared out over the features there.
+// Features of an attribute and a string of three or more labels, and their contribution to the label pairs of base
+// lists. Sums are taken by arc, and by place and base list, then distributed over the features there.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class NgramFamily final : public Family {
         std::vector<Listed> listed;
         std::size_t first;  // the first of the pairs among the sums
     };
-    // Some leaves of some arcs: those of the histories [first, last).
+    // The leaves of the histories [first, last).
     struct Part {
         std::uint32_t arcs, first, last;
         std::uint32_t number;  // of all parts
@@ -70,8 +70,8 @@ class NgramFamily final : public Family {
     std::vector<std::vector<Part>> parts_;                  // [arcs]
     std::vector<std::size_t> first_arc_;                    // [arcs] the first arc of each among the sums
     std::size_t n_arcs_ = 0, n_pairs_ = 0;                  // of all arcs, of all kinds
-    // leaves_: of leaves in the linear domain, without their factors X and X^2. arcs_: of all others.
-    // pairs_: of w (p - b) and w (p^2 - b^2), b without n-grams.
+    // leaves_: sums for leaves in the linear domain, without their factors X and X^2. arcs_: for all other arcs.
+    // pairs_: sums of w (p - b) and w (p^2 - b^2), with b as it is without n-grams.
     Sums leaves_, arcs_, pairs_;
     std::vector<Tile> tiles_;  // [threads]
 };

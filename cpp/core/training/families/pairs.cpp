@@ -11,7 +11,8 @@
 namespace sparsecrf {
 namespace {
 
-// x^T of the n rows for some labels, rows padded with zeros to a multiple of four: out[k, r] = x[r][label[k]].
+// Transposes the columns of some labels of n rows, padding with zeros to a multiple of four: out[k, r] =
+// x[r][label[k]].
 void gather_columns(const double* const* x, std::size_t n, std::span<const std::uint16_t> label, double* out) {
     const std::size_t end = (n + 3) / 4 * 4;
     for (const std::uint16_t y : label) {
@@ -33,7 +34,7 @@ double dot(const double* a, const double* v, std::size_t n) {
     return (s0 + s2) + (s1 + s3);
 }
 
-// Distinct values of x < n, ascending; x becomes the index of each among them.
+// Returns the distinct values of x (all < n), ascending, and replaces each x by its index among them.
 std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
     std::vector<std::uint16_t> index(static_cast<std::size_t>(n), 0), distinct;
     for (const std::uint16_t k : x) index[k] = 1;
@@ -192,8 +193,8 @@ void PairFamily::add_products(const List& list, std::span<const std::uint32_t> a
     }
 }
 
-// sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. With the columns of a and v that
-// occur laid side by side, a candidate is a product of two short contiguous vectors.
+// sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. The columns of a and v that
+// occur are copied side by side, so that a candidate is a product of two short contiguous vectors.
 void PairFamily::add_pairs(const List& list, const double* const* a, const double* const* v, std::size_t n, int y0,
                            int y1, double* sums) {
     const auto index = [&](int y) {
@@ -233,8 +234,8 @@ void PairFamily::add_start(std::uint32_t list, std::span<const std::uint32_t> al
     }
 }
 
-// What is not an outer product: pairs of logarithmic rows, and the rest lists' share of the base pairs,
-// p - alpha E_base v and p^2 - (alpha E_base v)^2. That of label n-grams is for NgramFamily.
+// Terms that are not outer products: pairs of logarithmic rows, and the contribution of rest lists to the base pairs, p
+// - alpha E_base v and p^2 - (alpha E_base v)^2. NgramFamily adds the contribution of label n-grams.
 void PairFamily::add_direct(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows) {
     List& of = lists_[list];
     const LabelPairs numbers(n_labels_);
@@ -264,7 +265,7 @@ void PairFamily::add_direct(std::uint32_t list, std::span<const std::uint32_t> a
     }
 }
 
-// E[x, y', y] += sum_t w v p_t(y', y) for the attributes of rest lists: their pairs are among the lattice's.
+// E[x, y', y] += sum_t w v p_t(y', y) for the attributes of rest lists, whose pairs are in the lattice.
 void PairFamily::add_rest(const Block& block, const BlockRows& rows) const {
     const FeatureSet& features = *tables_.features;
     const std::span<double> g = pass_->g, h = pass_->h;

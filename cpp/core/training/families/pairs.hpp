@@ -1,5 +1,5 @@
-// Features of an attribute and a pair of labels. Those of base lists are summed by list, then shared out over its
-// attributes; those of rest lists position by position.
+// Features of an attribute and a pair of labels. Features of base lists are summed by list, then distributed over its
+// attributes; those of rest lists are summed position by position.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ class PairFamily final : public Family {
                       std::span<double> counts);
 
     void begin(const GradientPass& pass) override;
-    // The rows are squared where curvature is wanted: alpha and v are of no use afterwards.
+    // Squares the rows if curvature is needed: alpha and v must not be used afterwards.
     void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) override;
     void finish() override;
     void release() override;
 
    private:
-    // Where the sums of a list stand and what they are: of all pairs, [Y + 1, Yp] (last row: start), or parallel to
-    // the pairs that have a feature. None for a list without features.
+    // The location and layout of the sums of a list: all pairs, [Y + 1, Yp] (last row: start), or parallel to the pairs
+    // that have a feature. Lists without features have no sums.
     struct List {
         std::size_t first = 0, n = 0;            // cells; first is a multiple of kLanes
         bool all_pairs = false;                  // outer products of all pairs, or pair by pair
@@ -38,7 +38,7 @@ class PairFamily final : public Family {
     };
     void lay_lists();
     void lay(List& list, std::span<const std::uint32_t> pairs) const;
-    // Index of a pair in the sums of a list; pairs that are not summed have none.
+    // Index of a pair in the sums of a list, if the pair is summed.
     std::optional<std::size_t> cell(std::uint32_t list, std::uint32_t pair) const;
     void add_products(const List& list, std::span<const std::uint32_t> rows, const BlockRows& block, int y0, int y1,
                       double* sums) const;
@@ -47,7 +47,7 @@ class PairFamily final : public Family {
     void add_start(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block, double* sums) const;
     void add_direct(std::uint32_t list, std::span<const std::uint32_t> rows, const BlockRows& block);
     void add_rest(const Block& block, const BlockRows& rows) const;
-    // Of the lists of one share or, where there are few lists, of a share of the labels y'.
+    // Processes the lists of one share or, if there are few lists, one share of the labels y'.
     void add_share(std::size_t share, const Block& block, const BlockRows& rows, double* sums) const;
     void square(BlockRows& rows) const;
     void complete(std::uint32_t list);
@@ -57,7 +57,7 @@ class PairFamily final : public Family {
     std::vector<List> lists_;                // [base lists]; empty before the first pass
     std::size_t n_cells_ = 0;                // of all lists
     // sum_t w alpha(y') v(y) before E is multiplied in, the same of squares, and what does not have that form (log
-    // rows, corrections): [cells]. The last two hold something only for lists with has_direct.
+    // rows, corrections): [cells]. The last two are used only by lists with has_direct.
     AlignedVector<double> product_, product2_, direct_, direct2_;
 };
 
