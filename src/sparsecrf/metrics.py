@@ -100,16 +100,20 @@ class Evaluation:
             "correct",
         ], rows
 
-    def add(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Take one more sequence into account."""
+    def add(self, gold: Sequence[str | None], predicted: Sequence[str]) -> None:
+        """Take one more sequence into account. Tokens whose gold label is None, not known, do not count: for chunks,
+        gold and predicted labels are outside there. A sequence without a known label does not count."""
         if len(gold) != len(predicted):
             where = f"sequence {self.sequences + 1}"
             raise InputError(f"{where}: expected {len(gold)} predicted labels, one per token, found {len(predicted)}")
-        gold_marks, predicted_marks = self._marks("gold", gold), self._marks("predicted", predicted)
-        self._count_chunks(gold, gold_marks, predicted, predicted_marks)
+        pairs = [("O", "O") if y is None else (y, z) for y, z in zip(gold, predicted, strict=True)]
+        known = [pair for pair, y in zip(pairs, gold, strict=True) if y is not None]
+        if pairs and not known:
+            return
+        self._count_chunks([y for y, _ in pairs], [z for _, z in pairs])
         self.sequences += 1
-        self.wrong_sequences += any(y != z for y, z in zip(gold, predicted, strict=True))
-        self.confusion.update(zip(gold, predicted, strict=True))
+        self.wrong_sequences += any(y != z for y, z in known)
+        self.confusion.update(known)
 
     def _marks(self, column: str, labels: Sequence[str]) -> list[int]:
         try:
@@ -117,11 +121,10 @@ class Evaluation:
         except InputError as error:
             raise InputError(f"sequence {self.sequences + 1}, {column} {error}") from None
 
-    def _count_chunks(
-        self, gold: Sequence[str], gold_marks: list[int], predicted: Sequence[str], predicted_marks: list[int]
-    ) -> None:
+    def _count_chunks(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
         """Count as conlleval does: a chunk is correct if gold and predicted start together, with one type, and the
         first end of either is the end of both."""
+        gold_marks, predicted_marks = self._marks("gold", gold), self._marks("predicted", predicted)
         type_of = self._reader.type_of
         common: str | None = None  # type of the chunk that both have been in since the same boundary
         labels = chain(zip(gold, predicted, strict=True), (("O", "O"),))

@@ -1,6 +1,7 @@
 """Scores for scikit-learn: functions of gold and predicted label sequences, and scorers made from them.
 
-All are fractions from 0 to 1; larger is better. Tokens whose gold label is None do not count.
+All are fractions from 0 to 1; larger is better. Tokens whose gold label is None or a set do not count, since it is not
+known what is right.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sklearn.metrics import make_scorer
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import OUTSIDE, Scheme
-from sparsecrf.metrics import ChunkScore, Evaluation, evaluate, mean_rates
+from sparsecrf.metrics import ChunkScore, evaluate, mean_rates
 
 Labels = Iterable[Sequence[Any]]
 AVERAGES = ("macro", "weighted")  # of label_f1_score
@@ -31,23 +32,22 @@ def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = No
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
-    """The share of sequences whose labels are all right; `sample_weight` has a number for each."""
+    """The share of sequences whose labels are all right; `sample_weight` has a number for each. Sequences whose labels
+    are all None or sets do not count."""
     right = total = 0.0
     for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
-        total += weight
-        right += weight * all(g is None or g == p for g, p in zip(gold, predicted, strict=True))
+        known = [(g, p) for g, p in zip(gold, predicted, strict=True) if g is not None]
+        if known or not gold:
+            total += weight
+            right += weight * all(g == p for g, p in known)
     return float(right / total) if total else 0.0
 
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
-    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 if there are none. A label of None
-    is outside.
+    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 if there are none. Where a gold label
+    is None, gold and predicted labels are outside.
     """
-    pairs = (
-        (["O" if label is None else str(label) for label in gold], [str(label) for label in predicted])
-        for gold, predicted, _ in _in_step(y_true, y_pred, None)
-    )
-    found = evaluate(pairs, scheme)
+    found = evaluate(_as_text(y_true, y_pred), scheme)
     f1 = found.f1
     if f1 is None and scheme == "auto" and {name for pair in found.confusion for name in pair} <= OUTSIDE:
         return 0.0
@@ -66,10 +66,7 @@ def label_f1_score(
     """
     if average not in AVERAGES:
         raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")
-    found = Evaluation(Scheme.NONE)
-    for gold, predicted, _ in _in_step(y_true, y_pred, None):
-        known = [(str(g), str(p)) for g, p in zip(gold, predicted, strict=True) if g is not None]
-        found.add([g for g, _ in known], [p for _, p in known])
+    found = evaluate(_as_text(y_true, y_pred), Scheme.NONE)
     chosen = None if labels is None else {str(label) for label in labels}
     absent = ChunkScore(0, 0, 0)  # a requested label that occurs nowhere counts as 0, as in scikit-learn
     scores = list(found.labels.values()) if chosen is None else [found.labels.get(name, absent) for name in chosen]
@@ -82,6 +79,11 @@ sequence_accuracy = make_scorer(sequence_accuracy_score)
 chunk_f1 = make_scorer(chunk_f1_score)
 label_f1_macro = make_scorer(label_f1_score, average="macro")
 label_f1_weighted = make_scorer(label_f1_score, average="weighted")
+
+
+def _as_text(y_true: Labels, y_pred: Labels) -> Iterable[tuple[list[str | None], list[str]]]:
+    for gold, predicted, _ in _in_step(y_true, y_pred, None):
+        yield [None if label is None else str(label) for label in gold], [str(label) for label in predicted]
 
 
 def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequence[Any], Sequence[Any], Any]]:

@@ -32,13 +32,16 @@ def test_token_error_is_that_of_the_model(task):
     assert token_error(dev, found.numbers, found.w) == expected
 
 
-def test_a_token_without_label_is_wrong():
+@pytest.mark.parametrize(
+    ("labels", "n_unknown", "expected"),
+    [((0, 0, 0, 0), 0, 0.0), ((0, 0, 1, -1), 0, 100 / 3), ((0, 0, 1, -1), 1, 50.0), ((-1, -1, -1, -1), 0, 100.0)],
+)
+def test_a_token_without_label_does_not_count(labels, n_unknown, expected):
+    """But one whose label the training data do not have is wrong."""
     problem = make_problem(seed=0, n_labels=2, lengths=[4], n_attributes=2)
+    corpus = replace(problem, sequences=(replace(problem.sequences[0], labels=labels),)).corpus()
     none = np.zeros(0, dtype=np.int64), np.zeros(0)
-    labelled = replace(problem, sequences=(replace(problem.sequences[0], labels=(0, 0, 0, 0)),))
-    assert token_error(labelled.corpus(), *none) == 0.0
-    partly = replace(problem, sequences=(replace(problem.sequences[0], labels=(0, 0, 0, -1)),))
-    assert token_error(partly.corpus(), *none) == 25.0
+    assert token_error(corpus, *none, n_unknown) == pytest.approx(expected)
 
 
 @pytest.mark.slow

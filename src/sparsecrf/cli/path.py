@@ -20,7 +20,6 @@ from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1,
 from sparsecrf.options import ClassPairs, GroupWeight, LabelPartsRule, Order, OrderFactor, Penalty, Solver, Threads
 
 if TYPE_CHECKING:
-    from sparsecrf._core import Corpus
     from sparsecrf.path import Path, Point, Score
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit
@@ -176,7 +175,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
             options: dict[str, Any] = {
                 "each": each,
                 "callback": watch.callback,
-                "dev": models.dev,
+                "dev": read.dev,
                 "error": models.score,
             }
             options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
@@ -206,11 +205,6 @@ class _Models:
     points: list[Point] = field(default_factory=list)
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: by number
 
-    @property
-    def dev(self) -> Corpus | None:
-        """The held-out data."""
-        return None if self.read.dev is None else self.read.dev.corpus
-
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""
         assert point.fit is not None
@@ -229,13 +223,13 @@ class _Models:
         from sparsecrf.path.scores import CHUNKS
         from sparsecrf.training.heldout import token_error
 
-        if self.dev is None or point.error is None or point.fit is None:
+        dev, found = self.read.dev, point.fit
+        if dev is None or point.error is None or found is None:
             return None, None
         if self.score.name != CHUNKS:
             return point.error, None
-        found, dev = point.fit, self.dev
-        error = token_error(dev, found.numbers, found.w, threads=self.threads, **found.tables())
-        return error, 100 - point.error
+        how: dict[str, Any] = {"threads": self.threads, **found.tables()}
+        return token_error(dev.corpus, found.numbers, found.w, len(dev.unknown.at), **how), 100 - point.error
 
     def falling(self) -> list[Point]:
         return sorted(self.points, key=lambda point: (-point.rho1, point.rho2))

@@ -284,7 +284,7 @@ def fit_with_log(
             data,
             init=init,
             prior=prior,
-            dev=None if labelled.dev is None else labelled.dev.corpus,
+            dev=labelled.dev,
             callback=watch,
             heartbeat=beat,
             **options,

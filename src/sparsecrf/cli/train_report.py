@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
+    from sparsecrf.training.heldout import WrongTokens
 
 
 def as_json(record: dict[str, Any]) -> str:
@@ -132,7 +133,7 @@ def summary(
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": found.stopped_by,
         "solver": found.solver,
-        "dev_error": None if dev is None else 100 * dev.n_wrong / dev.n_tokens,
+        "dev_error": None if dev is None else dev.tokens.percent,
         **{f"dev_{name}": getattr(dev, name, None) for name in ("f1", "precision", "recall")},
     }
 
@@ -152,34 +153,32 @@ class DevScores:
     """How good a model is on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
     not encode chunks. For chunks the token error says little, since most tokens are outside of all chunks."""
 
-    n_wrong: int  #: tokens
-    n_tokens: int  #: that have a label
+    tokens: WrongTokens
     precision: float | None
     recall: float | None
     f1: float | None
 
     def __str__(self) -> str:
         if self.f1 is None:
-            wrong, n = self.n_wrong, self.n_tokens
-            return f"dev data: {100 * wrong / n:.2f} % of the labels wrong ({wrong:,} of {n:,})"
+            wrong, n = self.tokens
+            return f"dev data: {self.tokens.percent:.2f} % of the labels wrong ({wrong:,} of {n:,})"
         return f"dev data: chunk F1 {self.f1:.2f} % (precision {self.precision:.2f}, recall {self.recall:.2f})"
 
 
 def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     """The scores of the model on the dev data; None without dev data."""
     from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
-    from sparsecrf.training.heldout import best_labels
+    from sparsecrf.training.heldout import best_labels, wrong_tokens
 
     if data.dev is None:
         return None
     dev = data.dev.corpus
     predicted = best_labels(dev, found.numbers, found.w, threads=threads, **found.tables())
-    labelled, n_unknown = dev.labels >= 0, len(data.dev.unknown.at)  # a missing label or a set does not count
-    wrong, n = int((predicted != dev.labels)[labelled].sum()) + n_unknown, int(labelled.sum()) + n_unknown
+    tokens = wrong_tokens(dev, predicted, len(data.dev.unknown.at))
     if score_of("auto", data.label_names).name != CHUNKS:
-        return DevScores(wrong, n, None, None, None)
+        return DevScores(tokens, None, None, None)
     scored = evaluate_chunks(dev, predicted, data.label_names, data.dev.unknown.at)
-    return DevScores(wrong, n, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
+    return DevScores(tokens, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
 _WORTH_SHRINKING = 1000  # weights

@@ -211,9 +211,8 @@ class CRF(BaseCRF):
             options |= chosen.penalties._asdict()
             start = chosen.start if start is None else start
         with self._watching() as callback:
-            held_out = None if data.dev is None else data.dev.corpus
             old = None if data.prior is None else weights_in(data.prior, data.vocabulary)
-            found = fit(data.corpus, init=start, prior=old, dev=held_out, callback=callback, **options)
+            found = fit(data.corpus, init=start, prior=old, dev=data.dev, callback=callback, **options)
         self._keep(data, found)
         return self
 
@@ -256,7 +255,7 @@ class CRF(BaseCRF):
                 n_rho=n_rho,
                 rho_min_ratio=rho_min_ratio,
                 rho1=falling(rho1s),
-                dev=None if data.dev is None else data.dev.corpus,
+                dev=data.dev,
                 error=score,
                 make_model=data.model,
                 each=watch.each,

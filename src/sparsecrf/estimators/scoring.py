@@ -49,7 +49,7 @@ def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
         given = {**given, "scheme": "conlleval"}
-    labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing
+    labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing or a set
     score = partial(_of_tokens, function) if _is_of_tokens(function) else function
 
     def error(corpus: Corpus, predicted: Labels) -> float:

@@ -17,6 +17,7 @@ from sparsecrf.path.grid import Search, plan
 from sparsecrf.path.result import Path, PathWarning
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.shards import Shards
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
@@ -58,7 +59,7 @@ def path(
     rho_min_ratio: float | None = None,
     rho1: Floats | None = None,
     rho2: AskedRho2 = RHO2,
-    dev: Corpus | None = None,
+    dev: Corpus | Dataset | None = None,
     error: ErrorRate = BY_TOKENS,
     threads: int = 0,
     each: Each | None = None,
@@ -79,17 +80,18 @@ def path(
     `PathWarning`. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
-    if dev is not None:
-        check_same_vocabulary("dev", dev, corpus)
     if options.get("patience") is not None:
         options["dev"] = dev
+    held_out = dev.corpus if isinstance(dev, Dataset) else dev
+    if held_out is not None:
+        check_same_vocabulary("dev", held_out, corpus)
     data = prepared(corpus, options)
     values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
     fits: list[Fit] = []
     errors: list[float] = []
     for number, penalties in enumerate(_following(values, fits, errors)):
         fits.append(fit_at(data, penalties, fits, options))
-        errors.append(np.nan if dev is None else error_of(dev, fits[-1], error, threads))
+        errors.append(np.nan if held_out is None else error_of(held_out, fits[-1], error, threads))
         if each is not None:
             left = values.left([penalties_of(found) for found in fits], errors)
             each(point_of(number, fits[-1], None if dev is None else errors[-1], left=left))

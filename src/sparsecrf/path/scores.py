@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -39,7 +40,16 @@ def name_of(error: ErrorRate) -> str:
     return error.name if isinstance(error, Score) else "score"
 
 
-BY_TOKENS = Score(TOKENS, wrong_tokens)
+def by_tokens(unknown: Unknown = _NONE) -> Score:
+    """Token accuracy; `unknown`: gold labels without an id."""
+    return Score(TOKENS, partial(_percent_wrong, n_unknown=len(unknown)))
+
+
+def _percent_wrong(corpus: Corpus, predicted: Labels, n_unknown: int) -> float:
+    return wrong_tokens(corpus, predicted, n_unknown).percent
+
+
+BY_TOKENS = by_tokens()
 
 
 def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Score:
@@ -50,7 +60,7 @@ def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Sco
     if asked == "f1" and not chunks:
         known = ", ".join(labels[:10])
         raise InputError(f"score: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...) for f1, found {known}")
-    return BY_TOKENS if asked == "error" or not chunks else Score(CHUNKS, chunk_error(labels, unknown))
+    return by_tokens(unknown) if asked == "error" or not chunks else Score(CHUNKS, chunk_error(labels, unknown))
 
 
 def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
@@ -63,8 +73,8 @@ def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
 
 
 def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:
-    """Chunks by conlleval's rules; a missing label is outside."""
-    names = [*labels, "O"]  # the last one, -1, is missing
+    """Chunks by conlleval's rules; tokens whose label is missing or a set do not count (`Evaluation.add`)."""
+    names = [*labels, None]  # the last one, -1, is missing or a set
     return evaluate(zip(*by_sequence(corpus, predicted, names, unknown), strict=True), "conlleval")
 
 

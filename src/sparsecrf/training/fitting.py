@@ -26,6 +26,7 @@ from sparsecrf.defaults import (
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.shards.folder import CorpusFolder
 from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.choices import check_options, choices_of, penalties_of
@@ -71,7 +72,7 @@ def fit(
     parts: LabelParts | None = None,
     init: Fit | Weights | None = None,
     prior: Weights | None = None,
-    dev: Corpus | None = None,
+    dev: Corpus | Dataset | None = None,
     patience: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
@@ -110,7 +111,8 @@ def fit(
     passes, that makes the certified `gap` of the result as small as possible. `seed` orders the sequences of the
     stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
 
-    `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded. With
+    `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
+    (`heldout.wrong_tokens`). With
     `patience`, training also stops when that error has not improved for that many iterations; unless the optimum is
     found first, the weights with the smallest error are returned.
 
@@ -155,7 +157,7 @@ def fit(
     held_out = _dev(corpus, dev, patience, threads, prepared, prior)
     keeper = resumed = None
     if checkpoint is not None:
-        identity = _identity(objective, solver, options, dev)
+        identity = _identity(objective, solver, options, held_out)
         keeper = Checkpoint(checkpoint, checkpoint_every, identity, prepared.ngrams)
         resumed = keeper.load(objective) if resume else None
     start = None
@@ -239,7 +241,7 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dev(
     corpus: Corpus | Shards,
-    dev: Corpus | None,
+    dev: Corpus | Dataset | None,
     patience: int | None,
     threads: int,
     data: TrainingData,
@@ -247,20 +249,21 @@ def _dev(
 ) -> Dev | None:
     if dev is None:
         return None
-    check_same_vocabulary("dev", dev, corpus)
     ngrams = None if data.ngrams is None else data.ngrams.table
-    return Dev(dev, patience, threads, ngrams, data.part_rows, prior)
+    held_out = Dev(dev, patience, threads, ngrams, data.part_rows, prior)
+    check_same_vocabulary("dev", held_out.corpus, corpus)
+    return held_out
 
 
 def _identity(
-    objective: Objective, solver: str, options: Mapping[str, Any], dev: Corpus | None
+    objective: Objective, solver: str, options: Mapping[str, Any], dev: Dev | None
 ) -> dict[str, str | float | bool | None]:
     """What a run must share with the one whose checkpoint it continues."""
     allowed, longer = objective.prepared.allowed, objective.prepared.ngrams
     return {
         "version": version("sparsecrf"),
         "corpus": f"{objective.data.fingerprint:016x}",
-        "dev corpus": None if dev is None else f"{dev.fingerprint:016x}",
+        "dev corpus": None if dev is None else dev.fingerprint,
         **objective.penalty.record(),
         "solver": solver,
         "solver options": repr(sorted(options.items())),

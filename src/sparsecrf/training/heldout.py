@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.prior import added
 from sparsecrf.training.starting_weights import Weights
+
+if TYPE_CHECKING:
+    from sparsecrf.shards.dataset import Dataset
 
 Labels = NDArray[np.int32]  #: [P] a label for each token
 
@@ -32,14 +35,29 @@ def best_labels(
     return Chain(features, w, threads=threads).viterbi(corpus)[0]
 
 
-def wrong_tokens(corpus: Corpus, predicted: Labels) -> float:
-    """Percentage of tokens whose predicted label is wrong; a token without a label counts as wrong."""
-    return 100.0 * float(np.mean(predicted != corpus.labels))
+class WrongTokens(NamedTuple):
+    """How many of the tokens whose gold label is known are wrong."""
+
+    n_wrong: int
+    n_tokens: int
+
+    @property
+    def percent(self) -> float:
+        """100 if no gold label is known, as `token_accuracy_score` is 0 then."""
+        return 100.0 * (self.n_wrong / self.n_tokens) if self.n_tokens else 100.0
 
 
-def token_error(corpus: Corpus, numbers: Numbers, w: Floats, **how: Any) -> float:
-    """Percentage of tokens whose best label is wrong; `how` as for `best_labels`."""
-    return wrong_tokens(corpus, best_labels(corpus, numbers, w, **how))
+def wrong_tokens(corpus: Corpus, predicted: Labels, n_unknown: int = 0) -> WrongTokens:
+    """Compare predicted with gold labels. A token whose label is missing or a set does not count, since it is not known
+    what is right. `n_unknown` tokens have labels that the training data do not have: they are wrong."""
+    labelled = corpus.labels >= 0
+    n_wrong = int(np.count_nonzero((predicted != corpus.labels) & labelled))
+    return WrongTokens(n_wrong + n_unknown, int(np.count_nonzero(labelled)) + n_unknown)
+
+
+def token_error(corpus: Corpus, numbers: Numbers, w: Floats, n_unknown: int = 0, **how: Any) -> float:
+    """Percentage of tokens whose best label is wrong, as `wrong_tokens` counts them; `how` as for `best_labels`."""
+    return wrong_tokens(corpus, best_labels(corpus, numbers, w, **how), n_unknown).percent
 
 
 def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | Shards) -> None:
@@ -65,28 +83,35 @@ class Dev:
 
     def __init__(
         self,
-        corpus: Corpus,
+        data: Corpus | Dataset,
         patience: int | None,
         threads: int,
         ngrams: NgramTable | None = None,
         part_rows: LabelParts | None = None,
         prior: Weights | None = None,
     ) -> None:
-        """`prior`: weights that those of `look` are added to."""
+        """`data` may be a dataset, which also has labels that are not in the vocabulary. `prior`: weights that those
+        of `look` are added to."""
+        self.corpus, self.n_unknown = (data, 0) if isinstance(data, Corpus) else (data.corpus, len(data.unknown.at))
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")
-        if (corpus.labels < 0).all():
+        if (self.corpus.labels < 0).all():
             raise InputError("dev: expected labels, found none in the whole corpus")
-        self.corpus, self.patience, self.threads = corpus, patience, threads
+        self.patience, self.threads = patience, threads
         self.ngrams, self.part_rows, self.prior = ngrams, part_rows, prior
         self.best: Best | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that the errors depend on."""
+        return f"{self.corpus.fingerprint:016x}" + (f" and {self.n_unknown} labels" if self.n_unknown else "")
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:
         """The error with these weights, which are kept if they are the best so far."""
         active = w != 0
-        whole = (numbers[active], w[active]) if self.prior is None else added(self.prior, numbers, w)
-        longer, rows = self.ngrams, self.part_rows
-        error = token_error(self.corpus, *whole, threads=self.threads, ngrams=longer, part_rows=rows)
+        whole, sums = (numbers[active], w[active]) if self.prior is None else added(self.prior, numbers, w)
+        how: dict[str, Any] = {"threads": self.threads, "ngrams": self.ngrams, "part_rows": self.part_rows}
+        error = token_error(self.corpus, whole, sums, self.n_unknown, **how)
         if self.best is None or error < self.best.error:
             self.best = Best(error, iteration, numbers[active], w[active])
         return error

@@ -87,7 +87,7 @@ def train(
             found = fit(
                 data.shards,
                 solver=solver,
-                dev=None if data.dev is None else data.dev.corpus,
+                dev=data.dev,
                 init=None if init_model is None else weights_in(init_model, data.vocabulary, parts),
                 parts=parts,
                 ngram_attributes=data.ngram_attributes(),

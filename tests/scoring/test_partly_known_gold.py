@@ -1,0 +1,109 @@
+"""Gold labels that are missing or sets do not count, in whatever way a model is scored: it is not known what is right.
+Labels that the training data do not have are wrong."""
+
+import csv
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from sparsecrf import CRF, Model, Vocabulary
+from sparsecrf.metrics import evaluate
+from sparsecrf.path import cross_validate, path
+from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score
+
+TRAIN = "in O\nRome B-LOC\n\nBob B-PER\nSmith I-PER\nran O\n\nthe O\ncat O\n\n" * 4
+# Six gold labels are known; the training data do not have that of "ox".
+DEV = "in ?\nRome O|B-LOC\nran B-LOC\n\nBob B-PER\nSmith ?\nran O\n\nBob B-PER\nLee I-PER\nox B-ORG\n\nRome ?\n\n"
+READING = ("--features", "words", "--missing", "?", "--label-sets", "|", "--rho2", "0.1")
+WARNING = "ignore:.*labels that the training data do not have"
+
+
+def label(text):
+    return None if text == "?" else set(text.split("|")) if "|" in text else text
+
+
+def sequences(text):
+    rows = [[line.split() for line in block.split("\n")] for block in text.strip().split("\n\n")]
+    return [[word for word, _ in block] for block in rows], [[label(y) for _, y in block] for block in rows]
+
+
+def counted(predict):
+    """Token error and chunk F1 on DEV, in percent, counted without the other tokens."""
+    pairs = [
+        [(g, p) if isinstance(g, str) else ("O", "O") for g, p in zip(gold, predict(tokens), strict=True)]
+        for tokens, gold in zip(*sequences(DEV), strict=True)
+    ]
+    known = sum(isinstance(g, str) for gold in sequences(DEV)[1] for g in gold)
+    assert known == 6
+    n_wrong = sum(g != p for sentence in pairs for g, p in sentence)
+    return 100 * n_wrong / known, evaluate((tuple(zip(*sentence, strict=True)) for sentence in pairs), "conlleval").f1
+
+
+@pytest.mark.filterwarnings(WARNING)
+@pytest.mark.parametrize("patience", [None, 50])
+def test_the_error_of_every_iteration(patience):
+    crf = CRF(rho1=0.1, features="words", solver_options={"patience": patience})
+    crf.fit(*sequences(TRAIN), dev=sequences(DEV))
+    error, f1 = counted(lambda tokens: crf.predict([tokens])[0])
+    assert 0 < error < 100
+    assert 0 < f1 < 100
+    assert crf.history_[-1].dev_error == pytest.approx(error)
+    assert crf.score(*sequences(DEV)) == pytest.approx(1 - error / 100)
+
+
+@pytest.mark.filterwarnings(WARNING)
+@pytest.mark.parametrize("scoring", ["auto", "chunk_f1", "token_accuracy", "accuracy"])
+def test_a_path_of_an_estimator(scoring):
+    found = CRF(features="words").path(*sequences(TRAIN), dev=sequences(DEV), rho1s=[0.1], scoring=scoring)
+    error, f1 = counted(found.model(0).label)
+    assert found.scores == pytest.approx([f1 if scoring in ("auto", "chunk_f1") else 100 - error])
+
+
+def test_the_log_of_train(program):
+    program.write(train_txt=TRAIN, dev_txt=DEV)
+    done = program("train", "train.txt", "--dev", "dev.txt", "-m", "m", *READING, "--log", "log", "--json")
+    found, last = json.loads(done.out), json.loads(pathlib.Path("log").read_text().splitlines()[-1])
+    error, f1 = counted(Model.load("m").label)
+    assert found["dev_f1"] == pytest.approx(f1)
+    assert last["dev_error"] == found["dev_error"] == pytest.approx(error)
+
+
+@pytest.mark.parametrize("score", ["auto", "error"])
+def test_the_table_of_path(program, score):
+    program.write(train_txt=TRAIN, dev_txt=DEV)
+    done = program("path", "train.txt", "--dev", "dev.txt", "-o", ".", *READING, "--n-rho", "4", "--score", score)
+    assert done.status == 0, done.err
+    with open("path.tsv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert len(rows) == 4
+    for row in rows:
+        error, f1 = counted(Model.load(row["model"]).label)
+        assert float(row["dev_error"]) == pytest.approx(error)
+        assert score == "error" or float(row["dev_f1"]) == pytest.approx(f1)
+
+
+def test_paths_and_cross_validation_by_token_error():
+    """Sentences without a label add nothing, wherever they are."""
+    vocabulary = Vocabulary()
+    X, y = sequences(TRAIN)
+    plain = vocabulary.encode(X, y, grow=True)
+    none = vocabulary.encode([*X, *X], [*y, *([None] * len(labels) for labels in y)])
+    options = {"rho1": np.array([6.0, 3.0]), "threads": 1}
+    scored = [path(plain, dev=dev, **options).errors for dev in (plain, none)]
+    assert max(scored[0]) > 0
+    assert scored[1] == pytest.approx(scored[0])
+    n = len(X)
+    halves = [np.arange(n // 2), np.arange(n // 2, n)]
+    others = [np.concatenate([half, half + n]) for half in halves]
+    folds = [cross_validate(c, folds=[(a, b), (b, a)], **options) for c, (a, b) in ((plain, halves), (none, others))]
+    assert max(folds[0].errors) > 0
+    assert folds[1].errors == pytest.approx(folds[0].errors, abs=1e-6)
+
+
+def test_scores_of_sequences():
+    gold = [["B-X", None, "O"], [None, {"B-X", "O"}], ["O"]]
+    assert sequence_accuracy_score(gold, [["B-X", "O", "O"], ["O", "O"], ["B-X"]]) == 0.5
+    assert chunk_f1_score(gold, [["B-X", "I-X", "O"], ["B-X", "O"], ["O"]]) == 1
+    assert chunk_f1_score(gold, [["O", "B-X", "O"], ["B-X", "O"], ["O"]]) == 0
