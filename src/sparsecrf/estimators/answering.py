@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -190,7 +190,12 @@ class BaseCRF(TrainingCRF):
             X, lengths, y, _ = self._sentences(X, sentences, y)
         lengths = None if lengths is None else [int(n) for n in lengths]
         name_of = dict(zip(self.classes_.tolist(), self.model_.labels, strict=True))
-        labels = ([name_of.get(label, label) for label in own] for own in labels_beside(y, lengths))
+
+        def name(label: Any) -> Any:
+            """Anything that is no label, such as a set, is left for the check."""
+            return name_of.get(label, label) if isinstance(label, Hashable) else label
+
+        labels = (list(map(name, own)) for own in labels_beside(y, lengths))
         tokens = sequences(X, lengths, columns=self.model_.template is not None)
         self.model_ = calibrated(self.model_, zip(tokens, labels, strict=True))
         return self

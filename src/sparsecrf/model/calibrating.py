@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
@@ -38,7 +38,7 @@ def calibrated(
 def check_labels(labels: Sequence[Any], known: set[Any], where: str) -> None:
     """Raise for a label that is missing or that the model does not know."""
     for t, label in enumerate(labels):
-        if label not in known:
+        if not isinstance(label, Hashable) or label not in known:
             some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
             found = "none" if label is None else f"{label!r:.60}"
             raise InputError(f"{where}, token {t}: expected a label that the model knows ({some}), found {found}")
