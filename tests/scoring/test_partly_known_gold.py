@@ -84,6 +84,19 @@ def test_the_table_of_path(program, score):
         assert score == "error" or float(row["dev_f1"]) == pytest.approx(f1)
 
 
+def test_eval(program):
+    program.write(train_txt=TRAIN, dev_txt=DEV)
+    assert program("train", "train.txt", "-m", "m", *READING, "-q").status == 0
+    options = ("--missing", "?", "--label-sets", "|", "--json")
+    done = program("eval", "dev.txt", "-m", "m", *options)
+    found = json.loads(done.out)
+    assert (found["token_error"], found["f1"]) == pytest.approx(counted(Model.load("m").label))
+    assert (found["tokens"], found["sequences"]) == (6, 3)
+    assert "1 of 6 tokens have gold labels that the model does not know, and count as wrong: 'B-ORG'" in done.err
+    program.write(both_txt=program("label", "dev.txt", "-m", "m").out)
+    assert json.loads(program("eval", "both.txt", *options).out) == found
+
+
 def test_paths_and_cross_validation_by_token_error():
     """Sentences without a label add nothing, wherever they are."""
     vocabulary = Vocabulary()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.options import Encoding, ModelFormat, Ragged
+from sparsecrf.cli.options import Encoding, LabelSets, Missing, ModelFormat, Ragged
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,13 +46,16 @@ def evaluate(
     format: ModelFormat = None,
     ragged: Ragged = False,
     encoding: Encoding = None,
+    missing: Missing = None,
+    label_sets: LabelSets = None,
     confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
     """Score predicted labels: token and sequence errors; precision, recall and F1 of chunks, as conlleval does.
 
     The last two columns of FILE are the gold and the predicted label; with -m the last column is the gold label. In
-    other formats a token has one label: use -m to predict, or --gold to compare with another file.
+    other formats a token has one label: use -m to predict, or --gold to compare with another file. Tokens whose gold
+    label is missing (--missing) or a set (--label-sets) do not count.
     """
     from rich.console import Console
 
@@ -70,7 +73,7 @@ def evaluate(
         known = None if model is None else Model.load(model)
         documents = None if known is None else SeenDocuments(format_for(known, file, format), name_of(file))
         reading = {"gold": gold, "format": format, "ragged": ragged, "encoding": encoding, "documents": documents}
-        evaluation = _evaluate(file, known, scheme, **reading)
+        evaluation = _evaluate(file, known, scheme, missing or "", label_sets or "", **reading)
     if model is None and gold is None and not _columns_share_labels(evaluation):
         first, second = next(iter(evaluation.confusion))
         raise InputError(
@@ -88,16 +91,19 @@ def evaluate(
         say(remark)
 
 
-def _evaluate(file: str, model: Model | None, scheme: Scheme, **reading: Any) -> Evaluation:
+def _evaluate(
+    file: str, model: Model | None, scheme: Scheme, missing: str, label_sets: str, **reading: Any
+) -> Evaluation:
     """`reading`: gold, format, ragged, encoding, documents."""
     from sparsecrf import InputError
+    from sparsecrf.encoding.unknown_labels import certain
     from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
     for gold, predicted in _label_sequences(file, model, **reading):
         try:
-            evaluation.add(gold, predicted)
+            evaluation.add([certain(label, missing, label_sets) for label in gold], predicted)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
     if not evaluation.tokens:

@@ -60,9 +60,13 @@ def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
         with decoded(source, recipe.charset) as text:
             labels = chain.from_iterable(recipe.reader.labels(text, ragged=recipe.ragged))
             for label, y in zip(labels, corpus.labels.tolist(), strict=True):
-                is_set = recipe.label_sets != "" and recipe.label_sets in label
-                unknown.add(None if label == recipe.missing or is_set else label, y >= 0)
+                unknown.add(certain(label, recipe.missing, recipe.label_sets), y >= 0)
     return unknown
+
+
+def certain(label: str, missing: str, label_sets: str) -> str | None:
+    """The label of a token of a file; None if it is missing or a set."""
+    return None if label == missing or (label_sets and label_sets in label) else label
 
 
 def listed(labels: Counter[Any]) -> str:
