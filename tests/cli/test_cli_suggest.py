@@ -127,3 +127,18 @@ def test_documents_and_crfsuite(program):
     assert program("train", "train.crfsuite", "-m", "c.safetensors", "-q").status == 0
     done = program("suggest", "pool.crfsuite", "-m", "c.safetensors", "-n", "1", "-q")
     assert (done.status, done.out) == (0, "A\tw=c\n\n")
+
+
+@pytest.mark.parametrize("moment", ["read", "write"])
+def test_an_interrupt_leaves_nothing_half_written(files, monkeypatch, moment):
+    """While sentences are scored, or while a file is written."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    place = "sparsecrf.contrib.suggest.suggest" if moment == "read" else "os.replace"
+    before = files.files()
+    monkeypatch.setattr(place, interrupt)
+    done = files("suggest", "pool.txt", "-m", "m.safetensors", "-n", "5", "-o", "next.txt", "--rest", "rest.txt")
+    assert done.status == 130
+    assert files.files() == before

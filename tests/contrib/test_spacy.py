@@ -209,3 +209,16 @@ def test_fields_come_out_whole():
     component.model = CRF(features="words", rho1=0.05).fit(sentences, labels).model_
     assert component.labels == ("number", "street")
     assert entities(nlp("100 Martin King to")) == [("100", "number"), ("Martin King", "street")]
+
+
+def test_a_model_of_label_sets(tmp_path):
+    """Annotation of spaCy has no sets; a model that was trained on some labels docs as it labels lists of words."""
+    y = [line.split() for line in LABELS]
+    y[0][0], y[1][3] = {"B-PER", "B-LOC"}, {"B-PER", "O"}
+    crf = CRF(features="words", **CONFIG).fit([s.split() for s in SENTENCES], y)
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("sparsecrf")
+    component.from_bytes(crf.model_.to_bytes())
+    for sentence in SENTENCES:
+        labels = crf.predict([sentence.split()])[0]
+        assert entities(nlp(sentence)) == entities(gold_doc(nlp, sentence, " ".join(labels)))

@@ -149,10 +149,15 @@ def test_scores_are_of_models_that_have_not_seen_the_sentence(noisy, found):
     assert again.probability > 10 * suspect.probability
 
 
-def test_integers_missing_labels_and_empty_sequences():
+def test_integers_missing_labels_sets_and_empty_sequences():
     X = [["a", "b"], [], ["a", "b", "b"], ["b", "a"], ["a"], ["b", "b"]] * 4
     y = [[1, 2], [], [1, 2, None], [2, 1], [2], [2, 2]] * 4
-    found = audit(X, y, folds=3)
+    _check_what_is_judged(audit(X, y, folds=3))
+    sets = [[{1, 2} if label is None else label for label in labels] for labels in y]
+    _check_what_is_judged(audit(X, sets, folds=3))
+
+
+def _check_what_is_judged(found):
     assert {(s.label, s.suggested) for s in found.tokens} == {(1, 2), (2, 1)}
     assert found.tokens[0].sequence % 6 == 4
     places = {(s.sequence, s.token) for s in found.tokens}

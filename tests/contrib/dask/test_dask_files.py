@@ -14,7 +14,7 @@ import dask
 from partitions import OPTIONS, cut, left_on, names
 from sentences import sentences
 
-from sparsecrf import InputError, Model, fit
+from sparsecrf import CRF, InputError, Model, fit
 from sparsecrf.cli.options import Inputs
 from sparsecrf.cli.reading import read_labelled, recipe_for
 from sparsecrf.contrib.dask import train
@@ -251,3 +251,26 @@ def test_program_refuses(program, files, arguments, status, expected, monkeypatc
     assert done.status == status
     assert expected in done.err
     assert program.files() == []
+
+
+@pytest.mark.slow
+def test_label_sets(client, tmp_path):
+    """In files and in memory, as on one machine."""
+    text = "the D\ncan N|V\nrusts V\n\nwe P\ncan ?\nfish N|V\n\nthe D\nfish N\n\n"
+    for k in range(3):
+        (tmp_path / f"part{k}.txt").write_text(text)
+    X = [["the", "can", "rusts"], ["we", "can", "fish"], ["the", "fish"]]
+    y = [["D", {"N", "V"}, "V"], ["P", None, {"N", "V"}], ["D", "N"]]
+    options = {**OPTIONS, "tol": 1e-6}
+    from_files = train(
+        client, str(tmp_path / "part*.txt"), missing="?", label_sets="|", template="U:%x[0,0]", **options
+    )
+    assert sorted(names(from_files.data.vocabulary.labels)) == ["D", "N", "P", "V"]
+    assert from_files.data.shards.n_missing == 9
+    expected = CRF(template="U:%x[0,0]", **options).fit(X * 3, y * 3)
+    assert from_files.fit.objective == pytest.approx(expected.objective_, rel=1e-5)
+    in_memory = train(client, [X] * 3, [y] * 3, template="U:%x[0,0]", **options)
+    assert in_memory.fit.objective == pytest.approx(expected.objective_, rel=1e-5)
+    with pytest.raises(InputError, match=r"gap.* missing labels or label sets"):
+        train(client, [X] * 3, [y] * 3, gap=0.1)
+    assert left_on(client) == []
