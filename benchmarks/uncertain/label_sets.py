@@ -1,12 +1,13 @@
 """What is a dictionary of tags worth if few labels are known?
 
-    PYTHONPATH=. python benchmarks/uncertain/label_sets.py FOLDER ... [--known 0.2] [--seeds 3]
+    PYTHONPATH=. python benchmarks/uncertain/label_sets.py FOLDER ... [--known 0.2] [--seeds 3] [--tokens 15000]
 
 A share of the sentences, or of the tokens, keeps its labels; the others have the set of all labels that their word has
 somewhere in train.txt (a dictionary that is complete for these words), or none. That dictionary gives away the label of
-words that occur once; the one of frequent words has only those that occur five times or more. Accuracy on test.txt,
-default penalties; mean and standard deviation over seeds, which choose what is known. Seconds of the processor for one
-fit, one thread.
+words that occur once; the one of frequent words has only those that occur five times or more. Score on test.txt (F1 of
+chunks if labels encode chunks, otherwise token accuracy), default penalties; mean and standard deviation over seeds,
+which choose what is known. Training uses the first sentences of train.txt, up to a number of tokens. Seconds of the
+processor for one fit, one thread.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import numpy as np
 from benchmarks.uncertain.data import Sentences, preset, sentences
 
 from sparsecrf import CRF, candidate_labels
+from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.scorers import chunk_f1_score
 
 Labels = list[list[Any]]
 FREQUENT = 5
@@ -34,17 +37,16 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--known", type=float, default=0.2)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=15_000)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")  # of small data: labels that the known part lacks
-    print(
-        "| data (labels of a word, of all; frequent tokens) | known | accuracy | s | weights |\n|---|---|---|---|---|"
-    )
+    print("| data (labels of a word, of all; frequent tokens) | known | score | s | weights |\n|---|---|---|---|---|")
     for folder in asked.folders:
-        measure(folder, asked.known, asked.seeds)
+        measure(folder, asked.known, asked.seeds, asked.tokens)
 
 
-def measure(folder: pathlib.Path, known: float, seeds: int) -> None:
-    train, test = sentences(folder / "train.txt"), sentences(folder / "test.txt")
+def measure(folder: pathlib.Path, known: float, seeds: int, n_tokens: int) -> None:
+    train, test = first(sentences(folder / "train.txt"), n_tokens), sentences(folder / "test.txt")
     words = [[row[0] if isinstance(row, (list, tuple)) else row for row in tokens] for tokens in train.X]
     dictionary = defaultdict(set)
     for word, label in zip(chain.from_iterable(words), chain.from_iterable(train.y), strict=True):
@@ -108,17 +110,29 @@ def measure(folder: pathlib.Path, known: float, seeds: int) -> None:
         report(about, name, [trial(way, seed, test) for seed in range(seeds if is_random else 1)])
 
 
+def first(data: Sentences, n_tokens: int) -> Sentences:
+    ends = np.cumsum([len(labels) for labels in data.y])
+    return data.where(list(range(np.count_nonzero(ends <= n_tokens))))
+
+
+def score(crf: CRF, test: Sentences) -> float:
+    """In percent."""
+    is_chunks = are_chunk_labels({label for labels in test.y for label in labels}, ())
+    return 100 * (chunk_f1_score(test.y, crf.predict(test.X)) if is_chunks else crf.score(*test))
+
+
 def trial(way: Callable[[np.random.Generator], CRF], seed: int, test: Sentences) -> tuple[float, float, float]:
     began = time.process_time()
     crf = way(np.random.default_rng(seed))
-    return 100 * crf.score(*test), time.process_time() - began, crf.n_active_
+    seconds = time.process_time() - began
+    return score(crf, test), seconds, crf.n_active_
 
 
 def report(about: str, name: str, found: list[tuple[float, float, float]]) -> None:
-    accuracy, seconds, weights = np.array(found).T
-    spread = f" ({accuracy.std(ddof=1):.1f})" if len(found) > 1 else ""
+    scores, seconds, weights = np.array(found).T
+    spread = f" ({scores.std(ddof=1):.1f})" if len(found) > 1 else ""
     print(
-        f"| {about} | {name} | {accuracy.mean():.1f}{spread} | {seconds.mean():.1f} | {weights.mean():,.0f} |",
+        f"| {about} | {name} | {scores.mean():.1f}{spread} | {seconds.mean():.1f} | {weights.mean():,.0f} |",
         flush=True,
     )
 
