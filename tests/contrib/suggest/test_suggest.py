@@ -84,6 +84,20 @@ def test_what_the_model_does_not_know_comes_first(model, by):
     assert abs(far.index(30) - far.index(31)) > 1
 
 
+def test_words_that_the_model_lacks_count_as_different(model):
+    """Sentences of unknown words are all equally uncertain."""
+    pool = [["mlem", "blep"], ["mlem", "blep"], ["mlem", "splat"], ["blep", "mlem"], ["quux", "splat"]]
+    assert [s.sequence for s in suggest(model, pool, 3)] == [0, 4, 1]
+    assert [s.sequence for s in suggest(model, pool, 3, diversity=0)] == [0, 1, 2]
+
+
+def test_tokens_with_vectors():
+    rng = np.random.default_rng(0)
+    X = [[({"w": word}, rng.normal(size=2)) for word in tokens] for tokens in words(sentences(20)[0])]
+    found = suggest(CRF().fit(X, sentences(20)[1]).model_, [X[0], X[0], X[1]], 3)
+    assert sorted(s.sequence for s in found) == [0, 1, 2]
+
+
 def test_fewer_than_asked_for(model):
     assert sorted(s.sequence for s in suggest(model, [["Ada"], [], ["Oslo"]])) == [0, 2]
 

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def attributes_of(corpus: Corpus) -> list[NDArray[np.int32]]:
-    """The distinct unigram attributes of each sequence that the model knows."""
+    """The distinct unigram attributes of each sequence."""
     arrays = corpus.to_arrays()
     ends = arrays["unigram_ptr"][corpus.offsets]
     return [np.unique(arrays["unigram_id"][a:b]) for a, b in pairwise(ends.tolist())]

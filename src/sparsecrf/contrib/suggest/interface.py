@@ -11,6 +11,8 @@ import numpy as np
 from sparsecrf._core import InputError
 from sparsecrf.contrib.suggest.choosing import attributes_of, choose
 from sparsecrf.contrib.suggest.uncertainty import MEASURES
+from sparsecrf.encoding.dense import VectorReader
+from sparsecrf.encoding.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.vocabulary import Token
@@ -44,21 +46,31 @@ def suggest(
     X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
     "confidence" (of the best labels as a whole), "entropy" (of the labels of single tokens), or "change" (how much the
     weights would change). `diversity` is how much more a sequence counts if all its attributes are new among those
-    chosen; 0: not at all.
+    chosen, whether the model has them or not; 0: not at all.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)
     places: list[int] = []
     uncertainty, attributes = [np.empty(0)], list[Any]()
+    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # of the pool: attributes that the model lacks, too
     for block in _blocks((i, tokens) for i, tokens in enumerate(X) if _n_tokens(tokens) > 0):
-        corpus = model.encode([tokens for _, tokens in block])
+        pool = [tokens for _, tokens in block]
         places += [i for i, _ in block]
-        uncertainty.append(measure(chain, corpus))
-        attributes += attributes_of(corpus)
+        uncertainty.append(measure(chain, model.encode(pool)))
+        attributes += attributes_of(
+            vocabulary.encode(_without_vectors(model, pool), grow=True, template=model.template)
+        )
     if not places:
         raise InputError("pool: expected at least one sequence with tokens, found none")
     of_each = np.concatenate(uncertainty)
     return [Suggestion(places[k], float(of_each[k])) for k in choose(of_each, attributes, n, diversity)]
+
+
+def _without_vectors(model: Model, pool: list[Any]) -> Iterable[Any]:
+    """The sequences, of which a model with dense columns has pairs (attributes, vector)."""
+    if model.dense is None or model.vectors is not None:
+        return pool
+    return VectorReader(model.dense.width).attributes(pool)
 
 
 def check_options(n: int, by: str, diversity: float) -> None:
