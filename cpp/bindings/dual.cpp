@@ -53,6 +53,7 @@ void bind_dual(nb::module_& m) {
             nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
                     "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
             "A step for each sequence. `go_on` is asked a few times a second, with the number of steps done.")
+        .def("never_descend", &DualAscent::never_descend, "Take steps that are short enough to never lower the bound.")
         .def("recenter", &DualAscent::recenter, nb::arg("share"),
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
         .def(

@@ -110,13 +110,14 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     const auto keep = [&](const Row& row) { all.insert(all.end(), row.begin(), row.end()); };
     Row Z = numbers(random, 6 * size, 0.3), du = numbers(random, 7 * size, 0.5), s = numbers(random, 7 * size, 1.0);
     const Row scale = positive(numbers(random, 6, 1.0)), value = numbers(random, 6, 1.0);
+    const Row times{1.0, 1.0, 1.5, 2.0, 1.0, 4.5};
     std::fill_n(Z.begin(), size, 0.0);
     std::vector<std::uint8_t> active{0, 1, 1, 1, 0, 1}, allowed(6 * size / kLanes);
     for (std::uint8_t& byte : allowed) byte = static_cast<std::uint8_t>(random.next());
-    const std::vector<std::uint32_t> attribute{5, 0, 3, 1}, ptr{0, 1, 3, 4, 6}, at{6, 0, 3, 2, 1, 5};
+    const std::vector<std::uint32_t> attribute{0, 1, 3, 5}, ptr{0, 1, 3, 4, 6}, at{6, 0, 3, 2, 1, 5};
     for (const bool plain : {true, false}) {
-        const DualRows of{4,   attribute.data(), ptr.data(),   at.data(),     plain ? nullptr : value.data(),  n,
-                          0.1, Z.data(),         scale.data(), active.data(), plain ? nullptr : allowed.data()};
+        const DualRows of{4, attribute.data(), ptr.data(), at.data(), plain ? nullptr : value.data(), n, 0.1, Z.data(),
+                          scale.data(), times.data(), active.data(), plain ? nullptr : allowed.data()};
         Row d(4 * size), near_Z(5 * size), near_d(5 * size), near_scale(5);
         k.dual_scores(of, s.data());
         keep(s);
@@ -126,7 +127,8 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
         double slope, square;
         k.conjugate(near_Z.data(), near_d.data(), near_scale.data(), near, size, 0.1, 0.3, &slope, &square);
         all.insert(all.end(), {static_cast<double>(near), slope, square});
-        k.dual_add(of, d.data(), 0.3);
+        k.dual_add(of, d.data(), 0.3, 0, 3);
+        k.dual_add(of, d.data(), 0.3, 3, 4);
         keep(Z);
         for (const std::uint8_t is_active : active) all.push_back(is_active);
     }

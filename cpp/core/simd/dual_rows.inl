@@ -112,10 +112,12 @@ std::size_t dual_near(const DualRows& of, const double* d, double* near_Z, doubl
     for (std::size_t r = 0; r < of.n; ++r) {
         prefetch_row(of, r + kAhead);
         const double* g = of.Z + of.row[r] * stride;
-        near_scale[found] = of.scale[of.row[r]];
+        const double m = of.times[of.row[r]];
+        const Vec times = broadcast(m);
+        near_scale[found] = of.scale[of.row[r]] / m;
         Vec most = broadcast(0.0);
         for (int j = 0; j < of.stride; j += L) {
-            const Vec x = load(g + j), y = load(d + r * stride + j);
+            const Vec x = load(g + j), y = times * load(d + r * stride + j);
             store(near_Z + found * stride + j, x);
             store(near_d + found * stride + j, y);
             most = larger(most, larger(magnitude(x), magnitude(x + y)));
@@ -125,10 +127,10 @@ std::size_t dual_near(const DualRows& of, const double* d, double* near_Z, doubl
     return found;
 }
 
-void dual_add(const DualRows& of, const double* d, double c) {
+void dual_add(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end) {
     const auto stride = static_cast<std::size_t>(of.stride);
     const Vec f = broadcast(c);
-    for (std::size_t r = 0; r < of.n; ++r) {
+    for (std::size_t r = first; r < end; ++r) {
         prefetch_row(of, r + kAhead);
         double* g = of.Z + of.row[r] * stride;
         Vec most = broadcast(0.0);

@@ -63,10 +63,11 @@ struct Kernels {
     void (*dual_scores)(const DualRows& of, double* s);
     // d[r] = factor sum_t v du[t]                   over the positions of attribute r, 0 for what is not allowed
     void (*dual_differences)(const DualRows& of, const double* du, double factor, double* d);
-    // The rows of Z, d and scale with S(Z) or S(Z + d) not 0, side by side; how many. Room for one more is used.
+    // The rows of Z, m d and scale / m with S(Z) or S(Z + m d) not 0, m = times, side by side; how many. Room for one more
+    // is used.
     std::size_t (*dual_near)(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale);
-    // Z[x] += c d[r], and `active` again
-    void (*dual_add)(const DualRows& of, const double* d, double c);
+    // Z[x] += c d[r], and `active` again, for first <= r < end
+    void (*dual_add)(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end);
     // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (below 1e-300 log is that of it)
     void (*entropy)(const double* u, const double* d, double c, std::size_t n, double* slope, double* value);
     // With z = x + c y:  slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2

@@ -6,10 +6,8 @@
 //
 // A step draws i and moves u_i towards p_i, the model at the theta of DualSpace:  u_i <- u_i + c (p_i - u_i), c by a line
 // search on D (with the proximal term of DualSpace), which is concave in c. P - D with that term is the sum of the gaps
-// w_i KL(u_i || p_i), by which sequences are drawn.
-// u_i is kept by its node and pair probabilities, which is all that G and H of a chain depend on:
-//
-//     H(u_i) = - sum_{t > 0} sum q_t log q_t + sum_{0 < t < T-1} sum u_t log u_t
+// w_i KL(u_i || p_i), by which sequences are drawn. Steps are taken in batches of a fixed size (dual_step.hpp), so that the
+// result does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "core/training/dual_sequence.hpp"
+#include "core/training/dual_step.hpp"
 
 namespace sparsecrf {
 
@@ -38,6 +36,9 @@ class DualAscent {
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
 
+    // From now on, no batch lowers D (dual_step.hpp); steps become shorter.
+    void never_descend();
+
     // Moves the proximal center to theta (DualSpace); call it between epochs. kappa is this fraction of the mean
     // entropy of a token, times the mass of the attribute.
     void recenter(double share);
@@ -57,36 +58,13 @@ class DualAscent {
     DualSpace& space() { return space_; }
 
    private:
-    struct Search;
-    void step(std::int64_t i);
-    double search(std::int64_t i, Search& of);
-    double entropy_of(std::int64_t i, const double* nodes, const double* pairs);
-    void make_consistent(std::int64_t i);
-    void add_data(std::int64_t i, double share);
-    void add_to_Z(std::int64_t i);
-
-    double* nodes(std::int64_t i) { return nodes_.data() + space_.corpus.offsets[i] * space_.stride; }
-    double* pairs(std::int64_t i) { return pairs_.data() + pair_first_[static_cast<std::size_t>(i)]; }
-    std::size_t n_pairs(std::int64_t i) const {  // numbers, padded
-        return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
-                                        pair_first_[static_cast<std::size_t>(i)]);
-    }
+    std::size_t run_batches(std::span<const std::int64_t> sequences);
 
     DualSpace space_;
+    DualDistributions u_;
     const int threads_;
-    const Kernels& kernels_;
-    std::vector<std::int64_t> counting_;    // sequences of weight above 0
-    std::vector<std::int64_t> pair_first_;  // [N + 1] into pairs_, multiples of 8
-    AlignedVector<double> nodes_;           // [P, Yp] u_t(y)
-    AlignedVector<double> pairs_;           // of each sequence [T - 1, Y Y], padded with zeros: u_t(y', y)
-    std::vector<double> entropy_;           // [N] H(u_i)
-    std::vector<double> gap_;               // [N] w_i KL(u_i || p_i) when it was last computed
-    std::vector<double> step_;              // [N] c of the last step
-
-    // Scratch of the current step.
-    std::vector<DualSequence> inference_;  // [threads]
-    AlignedVector<double> d_nodes_, d_pairs_, d_rows_, near_Z_, near_d_, own_Z_, own_d_, zeros_;
-    std::vector<double> near_scale_, own_scale_;
+    const std::vector<std::uint32_t> shares_;  // [threads + 1] which rows of Z a thread changes (DualSpace)
+    std::vector<DualStep> steps_;  // of the sequences of a batch; in evaluations one for each thread
 };
 
 }  // namespace sparsecrf

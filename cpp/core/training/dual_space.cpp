@@ -29,6 +29,7 @@ DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, do
     find_pair_rows();
     if (features != nullptr) restrict_pairs(*features);
     set_eta(0.0);
+    set_times(1, true);
 }
 
 double DualSpace::bytes(const Corpus& corpus) {
@@ -91,8 +92,9 @@ void DualSpace::find_rows(const FeatureSet* features) {
 
 void DualSpace::index_sequences() {
     const ListPool& lists = corpus.unigram_lists;
-    std::vector<std::uint32_t> place(one_of_.size(), 0), count;
+    std::vector<std::uint32_t> place(one_of_.size(), 0), count(one_of_.size(), 0);
     mass_.assign(one_of_.size(), 0.0);
+    sequences_.assign(one_of_.size(), 0.0);
     first_.push_back(0);
     first_at_.push_back(0);
     const auto for_each_row = [&](std::int64_t t, auto visit) {  // visit(row, value) at a position
@@ -103,31 +105,28 @@ void DualSpace::index_sequences() {
     };
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         const std::int64_t begin = corpus.offsets[i], end = corpus.offsets[i + 1];
-        const auto first = row_.size(), first_at = at_.size();
-        count.clear();
+        const auto first = static_cast<std::ptrdiff_t>(row_.size());
+        const std::size_t first_at = at_.size();
         for (std::int64_t t = begin; t < end; ++t) {
             for_each_row(t, [&](std::uint32_t row, double value) {
-                // Entries left by earlier sequences are recognised by their content.
-                if (place[row] >= count.size() || row_[first + place[row]] != row) {
-                    place[row] = static_cast<std::uint32_t>(count.size());
-                    row_.push_back(row);
-                    count.push_back(0);
-                }
-                ++count[place[row]];
+                if (count[row]++ == 0) row_.push_back(row);
                 mass_[row] += corpus.weight(i) * value * value;
             });
         }
+        std::sort(row_.begin() + first, row_.end());
         std::uint32_t sum = 0;
-        for (std::uint32_t& n : count) {
+        for (auto row = row_.begin() + first; row != row_.end(); ++row) {
             ptr_.push_back(sum);
-            sum += std::exchange(n, sum);
+            place[*row] = sum;
+            sum += std::exchange(count[*row], 0);
+            sequences_[*row] += 1.0;
         }
         ptr_.push_back(sum);
         at_.resize(first_at + sum);
         if (lists.has_values()) value_.resize(first_at + sum);
         for (std::int64_t t = begin; t < end; ++t) {
             for_each_row(t, [&](std::uint32_t row, double value) {
-                const std::size_t k = first_at + count[place[row]]++;
+                const std::size_t k = first_at + place[row]++;
                 at_[k] = static_cast<std::uint32_t>(t - begin);
                 if (lists.has_values()) value_[k] = value;
             });
@@ -148,13 +147,17 @@ void DualSpace::find_pair_rows() {
     }
     Z_pairs.assign(pair_attribute.size() * pairs, 0.0);
     pair_mass_.assign(pair_attribute.size(), 0.0);
+    pair_sequences_.assign(pair_attribute.size(), 0.0);
+    std::vector<std::int64_t> last(pair_attribute.size(), -1);  // sequence of a row
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
             for (const auto& [lists, list] :
                  {std::pair{&corpus.base_lists, corpus.base[t]}, std::pair{&corpus.rest_lists, corpus.rest[t]}}) {
                 for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
                     const double value = lists->value(e);
-                    pair_mass_[static_cast<std::size_t>(pair_row[lists->id(e)])] += corpus.weight(i) * value * value;
+                    const auto row = static_cast<std::size_t>(pair_row[lists->id(e)]);
+                    pair_mass_[row] += corpus.weight(i) * value * value;
+                    if (std::exchange(last[row], i) != i) pair_sequences_[row] += 1.0;
                 }
             }
         }
@@ -169,6 +172,35 @@ void DualSpace::restrict_pairs(const FeatureSet& features) {
     }
 }
 
+// A batch with a sequence that has row r has n_r = 1 + (batch - 1) q of them on average, with q the share of all
+// sequences that have it. Then m_r = 1 + kOverlap (n_r - 1). At worst, m_r = n_r = min(batch, sequences with r).
+void DualSpace::set_times(int batch, bool at_worst) {
+    constexpr double kOverlap = 0.5;
+    const double N = static_cast<double>(std::max<std::int64_t>(corpus.n_sequences(), 1));
+    const auto set = [&](const std::vector<double>& sequences, std::vector<double>& to) {
+        to.clear();
+        for (const double n : sequences) {
+            to.push_back(at_worst ? std::clamp(n, 1.0, static_cast<double>(batch)) : 1.0 + kOverlap * (batch - 1) * n / N);
+        }
+    };
+    set(sequences_, times);
+    set(pair_sequences_, pair_times);
+}
+
+std::vector<std::uint32_t> DualSpace::shares(int n) const {
+    std::vector<std::uint32_t> ends{0};
+    double sum = 0.0;
+    for (std::size_t r = 0; r < sequences_.size(); ++r) {
+        sum += sequences_[r];
+        while (sum * n > static_cast<double>(row_.size()) * static_cast<double>(ends.size()) &&
+               ends.size() < static_cast<std::size_t>(n)) {
+            ends.push_back(static_cast<std::uint32_t>(r));
+        }
+    }
+    ends.resize(static_cast<std::size_t>(n) + 1, static_cast<std::uint32_t>(sequences_.size()));
+    return ends;
+}
+
 DualRows DualSpace::rows(std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     const auto first = static_cast<std::size_t>(first_[k]), first_at = static_cast<std::size_t>(first_at_[k]);
@@ -181,6 +213,7 @@ DualRows DualSpace::rows(std::int64_t i) {
             rho1,
             Z.data(),
             scale.data(),
+            times.data(),
             active.data(),
             allowed_.empty() ? nullptr : allowed_.data()};
 }

@@ -59,6 +59,12 @@ class DualSpace {
     std::vector<double> centers() const;
     void set_centers(std::span<const double> from);
     void find_active();
+    // Sets `times` for batches of this many sequences, from the number of those in which a row occurs: the expected one,
+    // or the largest possible (dual_step.hpp).
+    void set_times(int batch, bool at_worst);
+    // The rows of Z that belong to each of n threads are those from row [k] to [k + 1]: about the same number of
+    // occurrences.
+    std::vector<std::uint32_t> shares(int n) const;
 
     const Corpus& corpus;
     const int n_labels, stride;  // Y, Yp
@@ -71,6 +77,7 @@ class DualSpace {
     std::vector<std::uint32_t> pair_attribute;  // [rows] the attribute of a row
     AlignedVector<double> Z_pairs;              // [rows, pairs]
     AlignedVector<double> allowed_pairs;        // [rows, pairs] 1 for a feature, otherwise 0; or empty
+    std::vector<double> times, pair_times;      // [R], [rows] how many times a change counts in a line search
     std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), n the attributes of the row: pairs 1
 
    private:
@@ -98,11 +105,12 @@ class DualSpace {
 
     double eta_ = 0.0;
     std::vector<double> n_of_;              // [R] attributes of a row
+    std::vector<double> sequences_, pair_sequences_;  // [R], [rows] in how many sequences a row occurs
     std::vector<double> mass_, pair_mass_;  // [R], [rows] sum of w v^2 over the positions of an attribute
     std::vector<Center> centers_;           // ascending
     std::vector<std::uint32_t> one_of_;     // [R] the first attribute of a row
     std::vector<std::uint8_t> allowed_;     // [R, Yp / 8] bits, or empty
-    // The rows of each sequence, without duplicates, in the order of their first occurrence.
+    // The rows of each sequence, without duplicates, ascending.
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
     std::vector<std::uint32_t> row_;

@@ -40,6 +40,7 @@ class Dual:
         self.epochs = 0
         self.share = _SHARE
         self.gap = 1.0  # P - D after the last iteration, relative
+        self.is_careful = False  # whether steps may no longer lower the bound
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
         self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
@@ -63,6 +64,9 @@ class Dual:
     def _evaluate(self, ascent: DualAscent) -> Point:
         loss, penalty, bound, inner_gap = ascent.evaluate()
         self.objective.passes += _COST_OF_VALUES
+        if bound < self.bound and not self.is_careful:
+            self.is_careful = True
+            ascent.never_descend()
         self.bound = max(self.bound, bound)
         value = loss + penalty
         if (gap := value - bound) > 0:
@@ -91,15 +95,17 @@ class Dual:
         if self.ascent is None:
             return {}
         arrays = {f"part {k}": array for k, array in enumerate(self.ascent.state())}
-        numbers = [self.epochs, self.share, self.gap, self.bound, *self.certified]
+        numbers = [self.epochs, self.share, self.gap, self.is_careful, self.bound, *self.certified]
         return {"numbers": np.array(numbers, dtype=float), **arrays}
 
     def restore(self, state: Arrays) -> None:
         if not state:
             return
-        epochs, self.share, self.gap, self.bound, certified, at = state["numbers"].tolist()
-        self.epochs, self.certified = int(epochs), (certified, int(at))
+        epochs, self.share, self.gap, is_careful, self.bound, certified, at = state["numbers"].tolist()
+        self.epochs, self.is_careful, self.certified = int(epochs), bool(is_careful), (certified, int(at))
         self.ascent = self._make()
+        if self.is_careful:
+            self.ascent.never_descend()
         self.ascent.restore([state[f"part {k}"] for k in range(len(state) - 1)])
 
     def _begin(self, point: Point) -> DualAscent:
