@@ -25,6 +25,8 @@ void bind_dual(nb::module_& m) {
             nb::arg("corpus"), nb::arg("features").none(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("threads") = 1,
             nb::keep_alive<1, 2>())
         .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory that it takes for a corpus.")
+        .def_static("occurrences", &DualSpace::occurrences, nb::arg("corpus"),
+                    "How often unigram attributes occur at the positions of a corpus.")
         .def(
             "start",
             [](DualAscent& self, const FeatureSet& features, Array1<double> w) {

@@ -116,8 +116,9 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     for (std::uint8_t& byte : allowed) byte = static_cast<std::uint8_t>(random.next());
     const std::vector<std::uint32_t> attribute{0, 1, 3, 5}, ptr{0, 1, 3, 4, 6}, at{6, 0, 3, 2, 1, 5};
     for (const bool plain : {true, false}) {
-        const DualRows of{4, attribute.data(), ptr.data(), at.data(), plain ? nullptr : value.data(), n, 0.1, Z.data(),
-                          scale.data(), times.data(), active.data(), plain ? nullptr : allowed.data()};
+        const DualRows of{
+            4,        attribute.data(), ptr.data(),   at.data(),     plain ? nullptr : value.data(),  n, 0.1,
+            Z.data(), scale.data(),     times.data(), active.data(), plain ? nullptr : allowed.data()};
         Row d(4 * size), near_Z(5 * size), near_d(5 * size), near_scale(5);
         k.dual_scores(of, s.data());
         keep(s);

@@ -156,6 +156,24 @@ def test_same_bits_for_any_number_of_threads():
 X, Y = [["a", "b"], ["b"]] * 3, [["x", "y"], ["y"]] * 3
 
 
+@pytest.mark.parametrize("rho1", [0.0, 0.1])
+def test_batches_never_lower_the_bound(rho1):
+    """Every sequence occurs twenty times: the changes of a batch all point in the same direction."""
+    small = make_problem(3, 3, [4, 1, 6], 5, list_size=3)
+    corpus = small.corpus().subset(np.tile(np.arange(3), 20))
+    ascent = DualAscent(corpus, None, rho1, 0.05, 2)
+    ascent.never_descend()
+    bounds = [ascent.certify()]
+    for epoch in range(12):
+        order = ascent.order(0, epoch, by_gaps=epoch % 4 != 0)
+        for batch in np.array_split(order, range(8, len(order), 8)):
+            ascent.run(batch)
+            bounds.append(ascent.evaluate()[2])
+    rises = np.diff(bounds)
+    assert rises.min() >= -1e-9 * abs(bounds[-1])
+    assert rises.max() > 0
+
+
 @pytest.mark.parametrize(
     ("options", "data"),
     [

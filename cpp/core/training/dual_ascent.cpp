@@ -14,8 +14,8 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kUniform = 0.25;  // added to the gaps by which sequences are drawn, relative to their mean
-constexpr int kShares = 40;        // mixing weights of the model tried at the start, 1/40 to 1
+constexpr double kUniform = 0.25;           // added to the gaps by which sequences are drawn, relative to their mean
+constexpr int kShares = 40;                 // mixing weights of the model tried at the start, 1/40 to 1
 constexpr int kBatch = 8;                   // sequences of a batch
 constexpr std::size_t kBatchesAtOnce = 64;  // between looks at the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
@@ -44,7 +44,9 @@ std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t fr
 }  // namespace
 
 DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads)
-    : space_(checked(corpus, rho1, rho2), features, rho1, rho2), u_(corpus), threads_(resolve_threads(threads)),
+    : space_(checked(corpus, rho1, rho2), features, rho1, rho2),
+      u_(corpus),
+      threads_(resolve_threads(threads)),
       shares_(space_.shares(threads_)) {
     space_.set_times(kBatch, /*at_worst=*/false);
     for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_);
@@ -142,8 +144,8 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
     std::size_t n = 0;
     while (n < sequences.size() && batches.size() < kBatchesAtOnce) {
         const std::size_t end = end_of_batch(sequences, n);
-        std::vector<std::int64_t>& batch = batches.emplace_back(sequences.begin() + static_cast<long>(n),
-                                                                sequences.begin() + static_cast<long>(end));
+        std::vector<std::int64_t>& batch =
+            batches.emplace_back(sequences.begin() + static_cast<long>(n), sequences.begin() + static_cast<long>(end));
         // Threads take the longest first, so that none has to wait long for the last.
         std::stable_sort(batch.begin(), batch.end(), [&](std::int64_t a, std::int64_t b) {
             return space_.corpus.length(a) > space_.corpus.length(b);

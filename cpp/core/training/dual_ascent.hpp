@@ -64,7 +64,7 @@ class DualAscent {
     DualDistributions u_;
     const int threads_;
     const std::vector<std::uint32_t> shares_;  // [threads + 1] which rows of Z a thread changes (DualSpace)
-    std::vector<DualStep> steps_;  // of the sequences of a batch; in evaluations one for each thread
+    std::vector<DualStep> steps_;              // of the sequences of a batch; in evaluations one for each thread
 };
 
 }  // namespace sparsecrf

@@ -18,8 +18,10 @@ class DualDistributions {
     // u = the labels of the data. Keeps a reference to the corpus. Every label must be known.
     explicit DualDistributions(const Corpus& corpus);
 
-    double* nodes(std::int64_t i) { return node_values.data() + corpus.offsets[i] * stride; }             // [T, Yp]
-    double* pairs(std::int64_t i) { return pair_values.data() + pair_first_[static_cast<std::size_t>(i)]; }  // [T-1, YY]
+    double* nodes(std::int64_t i) { return node_values.data() + corpus.offsets[i] * stride; }  // [T, Yp]
+    double* pairs(std::int64_t i) {
+        return pair_values.data() + pair_first_[static_cast<std::size_t>(i)];
+    }                                            // [T-1, YY]
     std::size_t n_pairs(std::int64_t i) const {  // numbers, padded with zeros to a multiple of 8
         return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
                                         pair_first_[static_cast<std::size_t>(i)]);

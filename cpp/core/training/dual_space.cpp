@@ -32,20 +32,25 @@ DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, do
     set_times(1, true);
 }
 
-double DualSpace::bytes(const Corpus& corpus) {
-    const double Y = corpus.n_labels, Yp = padded(corpus.n_labels), T = static_cast<double>(corpus.n_tokens());
-    double occurrences = 0.0;
+double DualSpace::occurrences(const Corpus& corpus) {
+    double sum = 0.0;
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
         const std::uint32_t list = corpus.unigram[t];
-        occurrences += static_cast<double>(corpus.unigram_lists.end(list) - corpus.unigram_lists.begin(list));
+        sum += static_cast<double>(corpus.unigram_lists.end(list) - corpus.unigram_lists.begin(list));
     }
+    return sum;
+}
+
+double DualSpace::bytes(const Corpus& corpus) {
+    const double Y = corpus.n_labels, Yp = padded(corpus.n_labels), T = static_cast<double>(corpus.n_tokens());
     std::vector<std::uint8_t> seen(corpus.n_attributes, 0);
     for (const ListPool* lists : {&corpus.base_lists, &corpus.rest_lists}) {
         for (const std::uint32_t x : lists->ids()) seen[x] = 1;
     }
     const auto rows = static_cast<double>(std::count(seen.begin(), seen.end(), 1));
     const double of_occurrence = corpus.unigram_lists.has_values() ? 20.0 : 12.0;
-    return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) + of_occurrence * occurrences;
+    return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) +
+           of_occurrence * occurrences(corpus);
 }
 
 // Rows are numbered by first occurrence, so that the rare rows of a sequence are adjacent.
@@ -180,7 +185,8 @@ void DualSpace::set_times(int batch, bool at_worst) {
     const auto set = [&](const std::vector<double>& sequences, std::vector<double>& to) {
         to.clear();
         for (const double n : sequences) {
-            to.push_back(at_worst ? std::clamp(n, 1.0, static_cast<double>(batch)) : 1.0 + kOverlap * (batch - 1) * n / N);
+            to.push_back(at_worst ? std::clamp(n, 1.0, static_cast<double>(batch))
+                                  : 1.0 + kOverlap * (batch - 1) * n / N);
         }
     };
     set(sequences_, times);

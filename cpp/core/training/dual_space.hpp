@@ -31,6 +31,7 @@ class DualSpace {
     // Bytes that a space over this corpus needs, and those of the distributions (DualAscent), so that callers can
     // decide whether it fits.
     static double bytes(const Corpus& corpus);
+    static double occurrences(const Corpus& corpus);  // of unigram attributes at positions
 
     DualRows rows(std::int64_t i);
     double excess(double z) const { return z > rho1 ? z - rho1 : z < -rho1 ? z + rho1 : 0.0; }
@@ -104,12 +105,12 @@ class DualSpace {
     void for_each_place(Visit visit) const;  // visit(place) for nonzero weights, ascending
 
     double eta_ = 0.0;
-    std::vector<double> n_of_;              // [R] attributes of a row
+    std::vector<double> n_of_;                        // [R] attributes of a row
     std::vector<double> sequences_, pair_sequences_;  // [R], [rows] in how many sequences a row occurs
-    std::vector<double> mass_, pair_mass_;  // [R], [rows] sum of w v^2 over the positions of an attribute
-    std::vector<Center> centers_;           // ascending
-    std::vector<std::uint32_t> one_of_;     // [R] the first attribute of a row
-    std::vector<std::uint8_t> allowed_;     // [R, Yp / 8] bits, or empty
+    std::vector<double> mass_, pair_mass_;            // [R], [rows] sum of w v^2 over the positions of an attribute
+    std::vector<Center> centers_;                     // ascending
+    std::vector<std::uint32_t> one_of_;               // [R] the first attribute of a row
+    std::vector<std::uint8_t> allowed_;               // [R, Yp / 8] bits, or empty
     // The rows of each sequence, without duplicates, ascending.
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_

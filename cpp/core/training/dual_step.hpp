@@ -44,12 +44,12 @@ class DualStep {
     const Kernels& kernels_;
 
     std::int64_t i_ = 0;
-    double weight_ = 0.0, c_ = 0.0;        // w_i; the length of the step
-    std::size_t n_nodes_ = 0;              // numbers of the nodes, T Yp
-    std::size_t n_near_ = 0, n_own_ = 0;   // rows of Z that can count: of labels and of pairs
-    AlignedVector<double> d_nodes_;        // [T, Yp] p - u
-    AlignedVector<double> d_pairs_;        // [T - 1, Y Y]
-    AlignedVector<double> d_rows_, d_own_; // [rows, Yp], [pair rows, pairs] the change of Z
+    double weight_ = 0.0, c_ = 0.0;                          // w_i; the length of the step
+    std::size_t n_nodes_ = 0;                                // numbers of the nodes, T Yp
+    std::size_t n_near_ = 0, n_own_ = 0;                     // rows of Z that can count: of labels and of pairs
+    AlignedVector<double> d_nodes_;                          // [T, Yp] p - u
+    AlignedVector<double> d_pairs_;                          // [T - 1, Y Y]
+    AlignedVector<double> d_rows_, d_own_;                   // [rows, Yp], [pair rows, pairs] the change of Z
     AlignedVector<double> near_Z_, near_d_, own_Z_, own_d_;  // rows that can count, and their change m_r times
     std::vector<double> near_scale_, own_scale_;
 };

@@ -13,6 +13,9 @@ from sparsecrf.contrib.compat.stopping import Stagnation
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 from sparsecrf.training import fit
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.solvers import SOLVERS
+from sparsecrf.training.solvers.choosing import choose_solver
 
 if TYPE_CHECKING:
     from sparsecrf.training.feature_sets import Floats, Numbers
@@ -63,15 +66,20 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
     def watch(point: Point) -> None:
         at[:] = [point]
 
+    prepared = TrainingData.of(corpus, numbers=features.numbers)
+    solver, penalty = chosen.solver, chosen.penalty
+    if solver == "auto":
+        solver = choose_solver(prepared, penalty.rho1, penalty.rho2, prepared.choices)
+    certifies = SOLVERS[solver].certifies
     found = fit(
-        corpus,
-        rho1=chosen.penalty.rho1,
-        rho2=chosen.penalty.rho2,
-        numbers=features.numbers,
-        solver=chosen.solver,
-        solver_options=chosen.solver_options,
+        prepared,
+        rho1=penalty.rho1,
+        rho2=penalty.rho2,
+        solver=solver,
+        solver_options={} if certifies else chosen.solver_options,
         max_iter=chosen.max_iter,
-        tol=chosen.tol,
+        # A solver with a bound of its own stops by it: its objective does not fall steadily enough for `delta`.
+        tol=max(chosen.tol, chosen.delta_share * chosen.delta * chosen.period) if certifies else chosen.tol,
         callback=callback,
         watch=watch,
         certify=False,  # not needed here, and it takes more memory than the rest of a run

@@ -46,6 +46,11 @@ class Dual:
         self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
         self.known: WorkingSet | None = None  # of the last point
 
+    def zero(self) -> Point:
+        self.ascent = self._make()
+        loss, *_ = self.ascent.evaluate()
+        return self._point(np.empty(0, np.int64), np.empty(0), loss)
+
     def step(self, point: Point) -> Point:
         self.objective.release_tables()
         if self.ascent is None:

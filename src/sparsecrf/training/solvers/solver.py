@@ -53,6 +53,9 @@ class Certifying(Protocol):
 
     bound: float  #: lower bound on the minimum over all features, up to accumulated rounding errors
 
+    def zero(self) -> Point:
+        """Where a run begins: all weights 0."""
+
     def certify(self) -> float:
         """The same without accumulated rounding errors."""
 

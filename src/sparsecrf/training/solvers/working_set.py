@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -135,7 +135,12 @@ class _Run:
         self.stopped_by: str | None = None
 
     def run(self, start: Point | None, resumed: State | None) -> Result:
-        point = self._resume(resumed) if resumed is not None else start or point_at(self.objective)
+        if resumed is not None:
+            point = self._resume(resumed)
+        elif isinstance(self.solver, Certifying):
+            point = start or self.solver.zero()
+        else:
+            point = start or point_at(self.objective)
         found: _Certificate | None = None
         self.objective.deadline = None if self.stopping.time_limit is None else self.began + self.stopping.time_limit
         try:
@@ -413,7 +418,8 @@ class _Run:
     def _record(self, point: Point, found: _Certificate | None) -> bool:
         """Record an iteration. Returns whether the callback ends the run."""
         if self.watch is not None:
-            self.watch(point)
+            has_gradient = not isinstance(self.solver, Certifying)
+            self.watch(point if has_gradient else replace(point, g=self.objective.loss_grad(point.known, point.w)[1]))
         n_unigram, n_pairs = point.known.feature_set.n_unigram, point.known.size - point.known.feature_set.n_ngram
         dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(
