@@ -14,10 +14,8 @@
 namespace sparsecrf::bindings {
 namespace {
 
-constexpr std::array<const char*, 8> kWritten = {"n", "x", "C", "xC", "U", "xU", "CU", "xCU"};  // by Way, as bits
-
 // The columns of mentions of a document: rows of texts, the word first, become rows with these columns after the word.
-nb::list with_mentions(const nb::list& document, const nb::str& before, const nb::str& after, const nb::str& none) {
+nb::list with_mentions(const nb::list& document) {
     std::vector<std::vector<nb::handle>> words;  // of the document, which owns them
     Mentions mentions;
     std::vector<std::string_view> texts;
@@ -32,29 +30,20 @@ nb::list with_mentions(const nb::list& document, const nb::str& before, const nb
         }
         mentions.add(texts);
     }
-    std::array<nb::str, kWritten.size()> written;
-    for (std::size_t k = 0; k < written.size(); ++k) written[k] = nb::str(kWritten[k]);
+    std::array<nb::str, Mentions::kTexts.size()> constants;
+    for (std::size_t k = 0; k < constants.size(); ++k) constants[k] = nb::str(Mentions::kTexts[k].data());
 
     nb::list made;
     for (std::size_t i = 0; i < words.size(); ++i) {
         const auto rows = nb::cast<nb::list>(document[i]);
         nb::list sequence;
         for (std::size_t t = 0; t < words[i].size(); ++t) {
-            const Mentions::Others others = mentions.of({i, t});
             nb::list row;
             row.append(words[i][t]);
-            std::size_t ways = 0;
-            for (std::size_t way = 0; way < others.written.size(); ++way) ways |= others.written[way] ? 1u << way : 0u;
-            row.append(others.n == 0 ? none : written[ways]);
-            for (std::size_t k = 0; k < others.first.size(); ++k) {
-                if (k >= others.n) {
-                    for (int cell = 0; cell < 3; ++cell) row.append(none);
-                    continue;
-                }
-                const auto& [j, s] = others.first[k];
-                row.append(s == 0 ? nb::handle(before) : words[j][s - 1]);
-                row.append(words[j][s]);
-                row.append(s + 1 == words[j].size() ? nb::handle(after) : words[j][s + 1]);
+            for (const Mentions::Cell& cell : mentions.of({i, t})) {
+                const bool is_word = cell.text == constants.size();
+                row.append(is_word ? words[cell.place.sequence][cell.place.position]
+                                   : nb::handle(constants[cell.text]));
             }
             const auto cells = nb::cast<nb::list>(rows[t]);
             for (std::size_t k = 1; k < cells.size(); ++k) row.append(cells[k]);
@@ -68,11 +57,10 @@ nb::list with_mentions(const nb::list& document, const nb::str& before, const nb
 }  // namespace
 
 void bind_mentions(nb::module_& m) {
-    m.def("with_mentions", &with_mentions, nb::arg("document"), nb::arg("before"), nb::arg("after"), nb::arg("none"),
-          nb::sig("def with_mentions(document: list[list[list[str]]], before: str, after: str, none: str) -> "
-                  "list[list[list[str]]]"),
+    m.def("with_mentions", &with_mentions, nb::arg("document"),
+          nb::sig("def with_mentions(document: list[list[list[str]]]) -> list[list[list[str]]]"),
           "Rows, the word first, with columns after it: how other mentions are written, and two of them with their "
-          "neighbours. before, after: what stands beyond the ends of a sequence; none: where there is no mention.");
+          "neighbours.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -100,6 +101,16 @@ nb::bytes label_text(const Model& model, const nb::bytes& piece, const std::stri
     return nb::bytes(out.data(), out.size());
 }
 
+nb::object label_records(const Model& model, const nb::bytes& piece, const std::string& format,
+                         const std::string& field, std::int64_t line) {
+    std::optional<std::string> out;
+    {
+        const WithoutGil unlocked;
+        out = model.label_records({piece.c_str(), piece.size()}, format, field, line);
+    }
+    return out ? nb::object(nb::bytes(out->data(), out->size())) : nb::none();
+}
+
 void bind_labelling(nb::module_& m) {
     nb::class_<Model>(m, "Model", "What labels. It does not change: threads may share one.")
         .def(
@@ -147,7 +158,11 @@ void bind_labelling(nb::module_& m) {
              nb::arg("forbidden") = nb::bytes("", 0), nb::arg("forbidden_last") = nb::bytes("", 0),
              "Labels whole sequences of a text file; see the options of `sparsecrf label`. n_columns: of each line, 0: "
              "as the first; line: number of the first. forbidden: a byte for each pair [Y + 1, Y], not 0 where it must "
-             "not occur; forbidden_last: a byte for each label, not 0 where it must not end a sequence.");
+             "not occur; forbidden_last: a byte for each label, not 0 where it must not end a sequence.")
+        .def("label_records", &label_records, nb::arg("piece"), nb::arg("format"), nb::arg("field"), nb::arg("line"),
+             nb::sig("def label_records(self, piece: bytes, format: str, field: str, line: int) -> bytes | None"),
+             "Labels whole records of a file: documents, or jsonl or conllu with this field of labels. None if some of "
+             "it is not plain: then it must be read in Python.");
 }
 
 }  // namespace

@@ -212,8 +212,6 @@ std::string TextPiece::write() const {
     return std::move(writer.out);
 }
 
-constexpr std::size_t kLargePiece = 1 << 20;  // bytes
-
 // Whether the best labels are all that is asked for.
 bool best_alone(const LabelOptions& options) {
     return options.nbest <= 1 && !options.headers && !options.probability && !options.distribution && !options.force &&
@@ -256,7 +254,7 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
     }
     if (auto labelled = label_rows(piece, source, n_columns, line, options)) return std::move(*labelled);
     TextPiece read{parts_, chain_, source, options};
-    // One that throws is not used again, nor one that had a large piece: it keeps the memory.
+    // One that throws is not used again.
     std::unique_ptr<TextEncoder> encoder = text_encoders_.take([&] {
         return std::make_unique<TextEncoder>(Names(parts_.attributes), Names(parts_.labels), parts_.start,
                                              std::string(), std::string(), false, WordRows(parts_.vectors), 1,

@@ -95,7 +95,14 @@ class Model {
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 
+    // Labels whole records of a file in one of the formats of record_reader, best labels only. None if some of it is not
+    // plain, does not fit the model, or the model needs a corpus.
+    std::optional<std::string> label_records(std::string_view piece, std::string_view format, std::string_view field,
+                                             std::int64_t line) const;
+
    private:
+    static constexpr std::size_t kLargePiece = 1 << 20;  // bytes: what read one is not used again, it keeps the memory
+
     std::optional<std::string> label_rows(std::string_view piece, const std::string& source, std::int64_t n_columns,
                                           std::int64_t line, const LabelOptions& options) const;
 

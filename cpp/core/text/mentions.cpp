@@ -43,17 +43,34 @@ void Mentions::add(std::span<const std::string_view> words) {
     }
 }
 
-Mentions::Others Mentions::of(const Place& place) const {
+std::array<Mentions::Cell, Mentions::kColumns> Mentions::of(const Place& place) const {
     const Token& token = tokens_[begin_[place.sequence] + place.position];
     const Word& all = all_[token.word];
-    Others others;
-    for (std::size_t k = 0; k < all.n && others.n < others.first.size(); ++k) {
-        if (all.first[k] != place) others.first[others.n++] = all.first[k];
+    std::array<Cell, kColumns> cells;
+    std::size_t n = 0;  // other mentions that are in the cells
+    for (std::size_t k = 0; k < all.n && n < 2; ++k) {
+        const Place other = all.first[k];
+        if (other == place) continue;
+        const auto [i, t] = other;
+        Cell* const three = &cells[1 + 3 * n++];
+        three[0] = t == 0 ? Cell{kBefore} : Cell{kTexts.size(), {i, t - 1}};
+        three[1] = {kTexts.size(), other};
+        three[2] = t + 1 == length(i) ? Cell{kAfter} : Cell{kTexts.size(), {i, t + 1}};
     }
-    for (std::size_t way = 0; way < others.written.size(); ++way) {
-        others.written[way] = all.written[way] > (way == token.way ? 1u : 0u);
+    if (n == 0) return cells;
+    std::size_t ways = 0;
+    for (std::size_t way = 0; way < kOther; ++way) {
+        if (all.written[way] > (way == token.way ? 1u : 0u)) ways |= std::size_t{1} << way;
     }
-    return others;
+    cells[0] = {kWritten + ways};
+    return cells;
+}
+
+void Mentions::clear() {
+    words_ = {};
+    all_.clear();
+    tokens_.clear();
+    begin_.clear();
 }
 
 }  // namespace sparsecrf

@@ -21,16 +21,25 @@ class Mentions {
         std::size_t sequence, position;
         bool operator==(const Place&) const = default;
     };
-    struct Others {
-        std::array<bool, 3> written{};  // by Way, whether one is written so
-        std::size_t n = 0;              // of `first`
-        std::array<Place, 2> first;     // the first two, in the order of the document
+    // Columns that describe the other mentions of a word: how they are written, and of the first two, in the order of the
+    // document, the word before, the word itself and the word after.
+    static constexpr std::size_t kColumns = 7;
+    // Cells that are no words of the document. kNone: there is no such mention; kBefore, kAfter: beyond the ends of a
+    // sequence; then how mentions are written, by the set of their ways.
+    static constexpr std::size_t kNone = 0, kBefore = 1, kAfter = 2, kWritten = 3;
+    static constexpr std::array<std::string_view, 11> kTexts = {"_none", "_B-1", "_B+1", "n",  "x",  "C",
+                                                                "xC",    "U",    "xU",   "CU", "xCU"};
+    struct Cell {
+        std::size_t text = kNone;  // in kTexts; kTexts.size(): the word at `place`
+        Place place = {};
     };
 
     // The next sequence of the document.
     void add(std::span<const std::string_view> words);
-    // The other mentions of a word, among all sequences that were added.
-    Others of(const Place& place) const;
+    // The columns of a word, by its other mentions among all sequences that were added.
+    std::array<Cell, kColumns> of(const Place& place) const;
+    // Forgets all sequences.
+    void clear();
 
    private:
     struct Word {
@@ -42,6 +51,10 @@ class Mentions {
         std::uint32_t word;
         Way way;
     };
+    std::size_t length(std::size_t sequence) const {
+        return (sequence + 1 < begin_.size() ? begin_[sequence + 1] : tokens_.size()) - begin_[sequence];
+    }
+
     StringTable words_;               // in lower case
     std::vector<Word> all_;           // [words]
     std::vector<Token> tokens_;       // of all sequences

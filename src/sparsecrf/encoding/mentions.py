@@ -12,7 +12,6 @@ from sparsecrf import _core
 from sparsecrf._core import InputError
 
 NO_MENTION = "_none"  #: the cells of a word without another mention in the document
-_BEFORE, _AFTER = "_B-1", "_B+1"  # beyond the ends of a sequence, as for templates
 
 #: Columns after the word, which is column 0: how the other mentions are written, and of two of them the word before,
 #: the word itself and the word after.
@@ -38,7 +37,7 @@ def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[lis
     ['Blair', 'C', 'Mr', 'Blair', '_B+1', '_none', '_none', '_none']
     """
     rows = [_rows(sequence, i) for i, sequence in enumerate(document)]
-    return _core.with_mentions(rows, _BEFORE, _AFTER, NO_MENTION)
+    return _core.with_mentions(rows)
 
 
 def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:

@@ -122,6 +122,11 @@ class AnsweringModel:
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
 
+    def label_records(self, piece: bytes, format: str, field: str, line: int = 1) -> bytes | None:
+        """Best labels of whole records of a file that the core reads (`Records.core`). None if some are not plain:
+        then they must be read in Python."""
+        return self._core.label_records(piece, format, field, line)
+
     def label(
         self,
         sequence: Iterable[Token],

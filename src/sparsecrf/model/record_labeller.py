@@ -1,4 +1,7 @@
-"""Labels files in formats that are read in Python: records in, the same records with labels out."""
+"""Labels files of records: records in, the same records with labels out.
+
+The core reads plain files in some formats. Others, and what needs more than the best labels, are read in Python.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,6 @@ from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import SpanReader
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sparsecrf.model import Model
 
 
@@ -39,9 +40,14 @@ class RecordLabeller:
         self._model, self._format, self._source = model, format, source
         self._probability, self._force, self._constrain = probability, force, constrain
         self._spans = SpanReader(model.labels, scheme)
+        self._best_alone = not (probability or force or constrain)
 
     def __call__(self, piece: Piece) -> bytes:
         """The piece, in UTF-8, with labels."""
+        if self._best_alone and self._format.core is not None:
+            labelled = self._model.label_records(piece.data, *self._format.core, piece.line)
+            if labelled is not None:
+                return labelled
         records = list(self._format.records(piece, self._source, self._force))
         answers = iter(self.answers([record for record in records if record.rows]))
         return "".join(r.filled(next(answers) if r.rows else Answer([])) for r in records).encode()
@@ -62,23 +68,28 @@ class RecordLabeller:
             raise
 
     def _answers(self, records: Sequence[Record]) -> list[Answer]:
-        model, chain = self._model, self._model.chain_with(1)
+        model = self._model
+        if self._best_alone and not model.needs_vectors:
+            each = model.label_each(model.checked(record.rows for record in records), model.labels)
+            return [Answer(names, None, self._places(names, r)) for names, r in zip(each, records, strict=True)]
+        chain = model.chain_with(1)
         corpus = model.encode(record.rows for record in records)
         limits = self._limits(corpus, records)
         path, offsets = chain.viterbi(corpus, limits)[0], corpus.offsets.tolist()
         p = chain.marginals(corpus, limits)[np.arange(len(path)), path].tolist() if self._probability else None
-        names, found = [model.labels[y] for y in path.tolist()], []
+        all_names, found = [model.labels[y] for y in path.tolist()], []
         for i, record in enumerate(records):
             a, b = offsets[i], offsets[i + 1]
-            sure = None if p is None else p[a:b]
-            spans = self._spans_of(corpus, limits, i, path[a:b]) if record.has_spans else ()
-            found.append(Answer(names[a:b], sure, spans))
+            if p is None:
+                found.append(Answer(all_names[a:b], None, self._places(all_names[a:b], record)))
+            else:
+                spans = self._spans.spans(chain, corpus, i, path[a:b], limits) if record.has_spans else []
+                found.append(Answer(all_names[a:b], p[a:b], [FoundSpan(*span) for span in spans]))
         return found
 
-    def _spans_of(self, corpus: Corpus, limits: Constraints | None, i: int, path: NDArray[np.int32]) -> list[FoundSpan]:
-        if not self._probability:
-            return [FoundSpan(*place, None) for place in self._spans.places(path)]
-        return [FoundSpan(*span) for span in self._spans.spans(self._model.chain_with(1), corpus, i, path, limits)]
+    def _places(self, names: list[str], record: Record) -> list[FoundSpan]:
+        """The spans of these labels, without probabilities, if the record is to have them."""
+        return [FoundSpan(*place, None) for place in self._spans.places_of(names)] if record.has_spans else []
 
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:
         known = None

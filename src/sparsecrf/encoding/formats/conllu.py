@@ -52,6 +52,7 @@ class Conllu(Records):
     def __init__(self, label: str | None = None) -> None:
         self.name = "conllu" if label is None else f"conllu:{label}"
         self.label = label or "upos"
+        self.core = ("conllu", self.label)
 
     def variant(self, choice: str, option: str = "format") -> Conllu:
         if choice not in _LABELS:

@@ -30,6 +30,7 @@ class Documents(Records):
     title = "document"
     token_a_line = True
     default_features = "documents"
+    core = ("documents", "")
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
         return growing_pieces(source, size, _end_within if inside else _whole_documents)

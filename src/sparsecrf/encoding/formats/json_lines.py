@@ -34,6 +34,7 @@ class JsonLines(Records):
     def __init__(self, key: str | None = None, tokenizer: str = "words") -> None:
         self.name = "jsonl" if key is None else f"jsonl:{key}"
         self._key = key
+        self.core = ("jsonl", key or "labels")
         self.tokenizer: str = tokenizer
 
     def with_tokenizer(self, name: str) -> JsonLines:

@@ -50,6 +50,8 @@ class Records(Format):
     takes_template = True
     one_line: ClassVar[bool] = False  #: whether a line is a sequence; if not, a blank line ends one
     default_features: ClassVar[str] = "words"  #: the default ready-made template
+    #: Name and field of labels by which the core labels plain files in this format (`Model.label_records`), if it can.
+    core: tuple[str, str] | None = None
 
     @abstractmethod
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:

@@ -1,0 +1,95 @@
+#include "core/text/records/conllu_reader.hpp"
+
+#include <algorithm>
+
+namespace sparsecrf {
+namespace {
+
+bool is_number(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// 3-4 or 3.1
+bool is_no_word(std::string_view number) {
+    const std::size_t at = number.find_first_of("-.");
+    return at != number.npos && is_number(number.substr(0, at)) && is_number(number.substr(at + 1));
+}
+
+}  // namespace
+
+ConlluReader::ConlluReader(std::string_view piece, std::string_view field)
+    : rest_(piece),
+      column_(field == "xpos"    ? kXpos
+              : field == "feats" ? kFeats
+                                 : kUpos),
+      both_(field == "upos+feats") {}
+
+RecordReader::Found ConlluReader::next(Rows& rows) {
+    rows.clear();
+    lines_.clear();
+    while (!rest_.empty()) {
+        const std::string_view line = take_line(rest_);
+        if (!std::all_of(line.begin(), line.end(), is_blank)) {
+            if (!add_line(line, rows)) return Found::not_plain;
+        } else if (!lines_.empty()) {
+            return Found::sequence;
+        }
+    }
+    return lines_.empty() ? Found::end : Found::sequence;
+}
+
+bool ConlluReader::add_line(std::string_view line, Rows& rows) {
+    if (line.starts_with('#')) {
+        lines_.push_back({line, false, {}, {}, {}});
+        return true;
+    }
+    cells_.clear();
+    for (std::size_t begin = 0; begin <= line.size();) {
+        const std::size_t end = std::min(line.find('\t', begin), line.size());
+        cells_.push_back(line.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    if (cells_.size() != kColumns) return false;
+    if (is_no_word(cells_[0])) {
+        lines_.push_back({line, false, {}, {}, {}});
+        return true;
+    }
+    if (cells_[0] != std::to_string(rows.length + 1) || cells_[kForm].empty()) return false;
+    rows.n_columns = 1;
+    rows.cells.push_back(cells_[kForm]);
+    rows.hashes.emplace_back(cells_[kForm]);
+    ++rows.length;
+    const auto from = [&](const char* p) { return std::string_view(p, line.data() + line.size()); };
+    const auto until = [&](const char* p) { return std::string_view(line.data(), p); };
+    const auto end_of = [&](std::size_t column) { return cells_[column].data() + cells_[column].size(); };
+    const std::size_t last = both_ ? kFeats : column_;
+    lines_.push_back({line, true, until(cells_[column_].data()), from(end_of(last)),
+                      both_ ? std::string_view(end_of(kUpos), cells_[kFeats].data()) : std::string_view()});
+    return true;
+}
+
+void ConlluReader::write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) {
+    std::size_t t = 0;
+    for (const Line& line : lines_) {
+        if (!line.is_word) {
+            out += line.text;
+        } else {
+            const std::string_view label = names[static_cast<std::size_t>(labels[t++])];
+            out += line.before;
+            if (both_) {
+                const std::size_t at = std::min(label.find('|'), label.size());
+                const std::string_view feats = label.substr(std::min(at + 1, label.size()));
+                out += label.substr(0, at);
+                out += line.between;
+                out += feats.empty() ? "_" : feats;
+            } else {
+                out += label;
+            }
+            out += line.after;
+        }
+        out += '\n';
+    }
+    out += '\n';
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,306 @@
+#include "core/text/records/json_reader.hpp"
+
+#include <algorithm>
+
+#include "core/base/utf8.hpp"
+
+namespace sparsecrf {
+namespace {
+
+// As Python writes text: only quotes, backslashes and control characters are escaped.
+void append_json(std::string_view text, std::string& out) {
+    constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+    out += '"';
+    for (const char c : text) {
+        if (const std::size_t k = kSpecial.find(c); k != kSpecial.npos) {
+            out += {'\\', kLetters[k]};
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            out += {'\\', 'u', '0', '0', c < 0x10 ? '0' : '1', "0123456789abcdef"[c & 15]};
+        } else {
+            out += c;
+        }
+    }
+    out += '"';
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_new(std::vector<std::string_view>& keys, std::string_view key) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return false;
+    keys.push_back(key);
+    return true;
+}
+
+}  // namespace
+
+RecordReader::Found JsonReader::next(Rows& rows) {
+    rows.clear();
+    while (!rest_.empty()) {
+        const std::string_view line = take_line(rest_);
+        if (std::all_of(line.begin(), line.end(), is_blank)) continue;
+        at_ = line.data();
+        end_ = at_ + line.size();
+        return record(rows) ? Found::sequence : Found::not_plain;
+    }
+    return Found::end;
+}
+
+std::string JsonReader::written(std::string_view label) const {
+    std::string out;
+    append_json(label, out);
+    return out;
+}
+
+void JsonReader::write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) {
+    out.append(text_, 0, before_);
+    if (!has_key_) {
+        out += ", ";
+        append_json(key_, out);
+        out += ": ";
+    }
+    out += '[';
+    for (std::size_t t = 0; t < labels.size(); ++t) {
+        if (t > 0) out += ", ";
+        out += names[static_cast<std::size_t>(labels[t])];
+    }
+    out += ']';
+    out.append(text_, before_);
+    out += "}\n";
+}
+
+bool JsonReader::record(Rows& rows) {
+    text_ = "{";
+    decoded_.clear();
+    has_key_ = false;
+    bool has_tokens = false;
+    std::vector<std::string_view> keys;
+    skip_blanks();
+    if (!take('{')) return false;
+    do {
+        if (!keys.empty()) text_ += ", ";
+        std::string_view key;
+        skip_blanks();
+        if (!string(key) || !is_new(keys, key)) return false;
+        has_tokens = has_tokens || key == "tokens";
+        skip_blanks();
+        if (!take(':')) return false;
+        text_ += ": ";
+        skip_blanks();
+        if (!field(key, rows)) return false;
+        skip_blanks();
+    } while (take(','));
+    if (!take('}')) return false;
+    skip_blanks();
+    if (!has_key_) before_ = text_.size();
+    return at_ == end_ && has_tokens;
+}
+
+bool JsonReader::field(std::string_view key, Rows& rows) {
+    if (key == "data") return false;  // perhaps a task of Label Studio
+    if (key == "tokens") return tokens(rows);
+    const std::size_t before = text_.size();
+    if (!value(0)) return false;
+    if (key == key_) {
+        text_.resize(before);
+        before_ = before;
+        has_key_ = true;
+    }
+    return true;
+}
+
+bool JsonReader::tokens(Rows& rows) {
+    if (!take('[')) return false;
+    text_ += '[';
+    skip_blanks();
+    if (take(']')) {
+        text_ += ']';
+        return true;
+    }
+    do {
+        if (rows.length > 0) text_ += ", ";
+        skip_blanks();
+        const std::size_t before = rows.cells.size();
+        if (!row(rows)) return false;
+        const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
+        if (rows.length == 0) rows.n_columns = found;
+        if (found != rows.n_columns) return false;
+        ++rows.length;
+        skip_blanks();
+    } while (take(','));
+    text_ += ']';
+    return take(']');
+}
+
+bool JsonReader::row(Rows& rows) {
+    const auto cell = [&] {
+        std::string_view text;
+        if (!string(text)) return false;
+        rows.cells.push_back(text);
+        rows.hashes.emplace_back(text);
+        return true;
+    };
+    if (!take('[')) return cell();
+    text_ += '[';
+    for (bool first = true; first || take(','); first = false) {
+        if (!first) text_ += ", ";
+        skip_blanks();
+        if (!cell()) return false;
+        skip_blanks();
+    }
+    text_ += ']';
+    return take(']');
+}
+
+bool JsonReader::value(int depth) {
+    if (at_ == end_ || depth > kDeepest) return false;
+    switch (*at_) {
+        case '{':
+            return object(depth);
+        case '[':
+            return array(depth);
+        case 't':
+            return word("true");
+        case 'f':
+            return word("false");
+        case 'n':
+            return word("null");
+        case '"': {
+            std::string_view text;
+            return string(text);
+        }
+        default:
+            return integer();
+    }
+}
+
+bool JsonReader::object(int depth) {
+    ++at_;
+    text_ += '{';
+    std::vector<std::string_view> keys;
+    skip_blanks();
+    if (!take('}')) {
+        do {
+            if (!keys.empty()) text_ += ", ";
+            std::string_view key;
+            skip_blanks();
+            if (!string(key) || !is_new(keys, key)) return false;
+            skip_blanks();
+            if (!take(':')) return false;
+            text_ += ": ";
+            skip_blanks();
+            if (!value(depth + 1)) return false;
+            skip_blanks();
+        } while (take(','));
+        if (!take('}')) return false;
+    }
+    text_ += '}';
+    return true;
+}
+
+bool JsonReader::array(int depth) {
+    ++at_;
+    text_ += '[';
+    skip_blanks();
+    if (!take(']')) {
+        for (bool first = true; first || take(','); first = false) {
+            if (!first) text_ += ", ";
+            skip_blanks();
+            if (!value(depth + 1)) return false;
+            skip_blanks();
+        }
+        if (!take(']')) return false;
+    }
+    text_ += ']';
+    return true;
+}
+
+// Python writes -0 as 0 and refuses very long ones.
+bool JsonReader::integer() {
+    const char* const begin = at_;
+    if (at_ < end_ && *at_ == '-') ++at_;
+    const char* const digits = at_;
+    while (at_ < end_ && is_digit(*at_)) ++at_;
+    if (at_ == digits || at_ - digits > 18 || (*digits == '0' && at_ - begin > 1)) return false;
+    if (at_ < end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) return false;
+    text_.append(begin, at_);
+    return true;
+}
+
+bool JsonReader::word(std::string_view expected) {
+    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(expected)) return false;
+    at_ += expected.size();
+    text_ += expected;
+    return true;
+}
+
+bool JsonReader::string(std::string_view& value) {
+    if (!take('"')) return false;
+    const char* const begin = at_;
+    while (at_ < end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) ++at_;
+    if (at_ == end_) return false;
+    if (*at_ != '"') return decode(begin, value);
+    value = {begin, at_};
+    ++at_;
+    text_.append(begin - 1, at_);
+    return true;
+}
+
+// From `begin` to at_ nothing is escaped.
+bool JsonReader::decode(const char* begin, std::string_view& value) {
+    std::string& out = decoded_.emplace_back(begin, at_);
+    while (at_ < end_ && *at_ != '"') {
+        const char c = *at_++;
+        if (static_cast<unsigned char>(c) < 0x20) return false;
+        if (c != '\\') {
+            out += c;
+        } else if (!escape(out)) {
+            return false;
+        }
+    }
+    if (!take('"')) return false;
+    value = out;
+    append_json(out, text_);
+    return true;
+}
+
+bool JsonReader::escape(std::string& out) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt", kMeaning = "\"\\/\b\f\n\r\t";
+    if (at_ == end_) return false;
+    const char c = *at_++;
+    if (const std::size_t k = kLetters.find(c); k != kLetters.npos) {
+        out += kMeaning[k];
+        return true;
+    }
+    char32_t code = 0, low = 0;
+    if (c != 'u' || !code_unit(code)) return false;
+    if (code >= 0xD800 && code < 0xDC00) {
+        if (!take('\\') || !take('u') || !code_unit(low) || low < 0xDC00 || low > 0xDFFF) return false;
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    } else if (code == 0 || (code >= 0xDC00 && code <= 0xDFFF)) {
+        return false;
+    }
+    append_utf8(code, out);
+    return true;
+}
+
+bool JsonReader::code_unit(char32_t& unit) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (int k = 0; k < 4; ++k) {
+        const std::size_t digit = at_ < end_ ? kDigits.find(ascii_lower(*at_++)) : kDigits.npos;
+        if (digit == kDigits.npos) return false;
+        unit = unit << 4 | static_cast<char32_t>(digit);
+    }
+    return true;
+}
+
+void JsonReader::skip_blanks() {
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) ++at_;
+}
+
+bool JsonReader::take(char c) {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+}
+
+}  // namespace sparsecrf

@@ -1,0 +1,57 @@
+// JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a text or a list of columns.
+//
+// A record is written as Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field. Not
+// plain: records without tokens, those of annotation tools, repeated keys, half surrogate pairs, and numbers that are not
+// integers, which Python may write in another way.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/records/record_reader.hpp"
+
+namespace sparsecrf {
+
+class JsonReader : public RecordReader {
+   public:
+    JsonReader(std::string_view piece, std::string_view key) : rest_(piece), key_(key) {}
+
+    Found next(Rows& rows) override;
+    std::string written(std::string_view label) const override;
+    void write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) override;
+
+   private:
+    static constexpr int kDeepest = 64;
+
+    // Each reads a part of the line and appends it to text_, in Python's form. False: it is not plain.
+    bool record(Rows& rows);
+    bool field(std::string_view key, Rows& rows);
+    bool tokens(Rows& rows);
+    bool row(Rows& rows);
+    bool value(int depth);
+    bool object(int depth);
+    bool array(int depth);
+    bool integer();
+    bool word(std::string_view expected);
+    // `value`: what it stands for, in the line or in decoded_.
+    bool string(std::string_view& value);
+    bool decode(const char* begin, std::string_view& value);
+    bool escape(std::string& out);
+    bool code_unit(char32_t& unit);
+
+    void skip_blanks();
+    bool take(char c);
+
+    std::string_view rest_;
+    std::string key_;
+    const char* at_ = nullptr;
+    const char* end_ = nullptr;
+    std::string text_;                 // of the record, up to its last brace
+    std::size_t before_ = 0;           // where the labels go in text_
+    bool has_key_ = false;             // whether the key is in text_
+    std::deque<std::string> decoded_;  // strings with escapes
+};
+
+}  // namespace sparsecrf

@@ -1,0 +1,21 @@
+#include "core/text/records/record_reader.hpp"
+
+#include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
+#include "core/text/records/conllu_reader.hpp"
+#include "core/text/records/document_reader.hpp"
+#include "core/text/records/json_reader.hpp"
+
+namespace sparsecrf {
+
+std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string_view field, std::string_view piece,
+                                            std::int64_t line) {
+    if (utf8_error(piece) != piece.npos || piece.find('\0') != piece.npos) return nullptr;
+    if (line == 1) piece = without_mark(piece);
+    if (format == "documents") return std::make_unique<DocumentReader>(piece);
+    if (format == "jsonl") return std::make_unique<JsonReader>(piece, field);
+    if (format == "conllu") return std::make_unique<ConlluReader>(piece, field);
+    throw InputError(message("format: expected documents, jsonl or conllu, found ", format));
+}
+
+}  // namespace sparsecrf
