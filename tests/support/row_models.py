@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsecrf import Model, Template, Vocabulary, _core
+from sparsecrf import Model, Resource, Template, Vocabulary, _core
 
 #: Words that look like boundary cells, or like two cells with what stands between them.
 WORDS = ["a", "b", "A", "Ab", "aB", "ab", "b7", "a/b", "b/a", "/", "_B-1", "_B+1", "é", "Éa", "77", "new"]
@@ -17,7 +17,18 @@ _MACROS = [
     "%c[{r},{c}]",
     "%X[{r},{c}]",
 ]
-_RARE = ["%e[{r}]", '%t[{r},{c},"^[A-Z]"]', '%m[{r},{c},"a."]', "%x[@1,{c}]", "%l[@-1,{c}]", "%x[6,{c}]", "%n[{r},{c}]"]
+_RARE = [
+    "%e[{r}]",
+    '%t[{r},{c},"^[A-Z]"]',
+    '%m[{r},{c},"a."]',
+    "%x[@1,{c}]",
+    "%l[@-1,{c}]",
+    "%x[6,{c}]",
+    "%n[{r},{c}]",
+    "%d[{r},{c},names]",
+]
+#: What a word is marked with depends on its neighbours.
+_NAMES = Resource.lexicon("names", {"a b": "X", "a": "Y", "b A": "X", "A b ab": "Y"})
 #: Steps of equal sizes tie exactly; tenths tie but for rounding.
 SIZES = [[-1.0, 0.0, 0.0, 0.5, 1.0], [-0.3, -0.1, 0.0, 0.1, 0.2, 0.7], [1e8, 1.0, -1.0, -1e8]]
 
@@ -43,9 +54,8 @@ def row_model(seed: int, *, conditions: bool | None = None) -> tuple[Model, list
     if conditions is None:
         conditions = bool(rng.random() < 0.25)
     lines = [_line(rng, k, conditions) for k in range(rng.integers(1, 12))]
-    template = Template(
-        "\n".join([*lines, *(["B"] if rng.random() < 0.8 else []), *(["U"] if rng.random() < 0.2 else [])])
-    )
+    text = "\n".join([*lines, *(["B"] if rng.random() < 0.8 else []), *(["U"] if rng.random() < 0.2 else [])])
+    template = Template(text, resources=[_NAMES] if "%d" in text else [])
     labels = [f"y{k}" for k in range(rng.choice([1, 2, 3, 8, 9, 20]))]
     vocabulary = Vocabulary(start=bool(rng.integers(2)))
     known = rows_of(rng, 12)

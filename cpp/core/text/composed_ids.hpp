@@ -1,8 +1,8 @@
 // The ids of attributes that are put together from several cells, for a table that does not grow.
 //
 // What a hash needs of a value of a cell, or of a function of it, is kept by word, so that the hash of an attribute is a
-// few products. A bit for each hash tells of nearly all attributes that the table lacks. That it has one takes a
-// comparison of texts, but most come again: values have numbers, and that a text is the one of these numbers is kept.
+// few products. A bit for each hash tells of nearly all attributes that the table lacks. To look up one of the others
+// takes a comparison of texts, but most come again: values have numbers, and the id of a line with these numbers is kept.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class ComposedIds {
    public:
     ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> table);
 
-    // The lines that it knows, J.
+    // The lines that it knows, J, ascending.
     const std::vector<std::uint32_t>& lines() const { return known_; }
     // All words have new numbers.
     void forget();
@@ -30,18 +30,16 @@ class ComposedIds {
     template <class Use>
     void each(std::int64_t t, Use use) {
         for (std::size_t k = ends_[static_cast<std::size_t>(t)]; k < ends_[static_cast<std::size_t>(t) + 1]; ++k) {
-            const Likely& likely = likely_[k];
-            const auto found =
-                table_->find_if(likely.hash, [&](std::string_view text) { return is(likely.line, t, text); });
-            if (found) use(likely.line, *found);
+            const Line& line = made_[likely_[k].line];
+            if (const std::uint32_t id = id_of(line, likely_[k].hash, t); id != kAbsent) use(line.number, id);
         }
     }
 
    private:
-    static constexpr std::int64_t kNear = Template::kNear;
     static constexpr int kBits = 21;              // of the number of a value
     static constexpr std::size_t kMostParts = 5;  // of a line; the number of the line takes the place of the sixth
-    static constexpr int kSlotBits = 12;
+    static constexpr int kSlotBits = 13;
+    static constexpr std::uint32_t kAbsent = 0xffffffff;
 
     // A value.
     struct Part {
@@ -52,40 +50,55 @@ class ComposedIds {
     struct Source {
         Template::Item item;
         std::size_t column;         // in the template's columns
+        bool by_word;               // macro f: whether the word alone decides
         StringTable texts;          // macro f: that have been seen
-        std::vector<Part> of_word;  // macro f: [words]
+        std::vector<Part> of_word;  // by_word: [words]
+    };
+    struct Step {
+        std::ptrdiff_t part;  // of the position's own parts: row * S + source
+        TextHash literal;     // after it
+    };
+    struct Line {
+        std::uint32_t number;      // in the template
+        std::uint32_t begin, end;  // in steps_
+        std::uint64_t first;       // hash of the text before the first step
     };
     // An attribute that the table probably has.
     struct Likely {
         std::uint64_t hash;
-        std::uint32_t line;
+        std::uint32_t line;  // in made_
     };
-    // A text of the table that was compared with the attribute of a line and of the numbers in the key.
-    struct Compared {
-        std::uint64_t key[2];
-        const char* text = nullptr;
+    // The id of the attribute of a line and of the numbers in the key.
+    struct LookedUp {
+        std::uint64_t key[2] = {~std::uint64_t{0}, 0};
+        std::uint32_t id = kAbsent;
     };
+    void read_parts(std::size_t source);
     Part part(Source& source, std::int64_t row);
     const Part* at(std::int64_t t) const {
-        return parts_.data() + (t + kNear) * static_cast<std::ptrdiff_t>(sources_.size());
+        return parts_.data() + (t + before_) * static_cast<std::ptrdiff_t>(sources_.size());
     }
     void hash_lines();
-    std::uint64_t bit(std::uint64_t hash) const { return (hash * 0x9e3779b97f4a7c15ull) >> shift_; }
-    bool is(std::uint32_t line, std::int64_t t, std::string_view text);
+    static std::uint64_t mixed(std::uint64_t hash) { return hash * 0x9e3779b97f4a7c15ull; }
+    std::uint64_t bit(std::uint64_t hash) const { return mixed(hash) >> shift_; }
+    LookedUp& slot(std::uint64_t hash) { return looked_up_[mixed(hash) >> (64 - kSlotBits)]; }
+    std::uint32_t id_of(const Line& line, std::uint64_t hash, std::int64_t t);
 
     std::shared_ptr<const Template> lines_;
     std::shared_ptr<const StringTable> table_;
-    ComposedLines composed_;
-    std::vector<std::uint32_t> known_;    // [J] lines
-    std::vector<Source> sources_;         // S
-    const Rows* rows_ = nullptr;          // of the sequence
-    const WordValues* values_ = nullptr;  // of it
-    std::vector<Part> parts_;             // [kNear + T + kNear, S]
-    std::vector<Likely> likely_;          // of all positions
-    std::vector<std::size_t> ends_;       // [1 + T] position t has those from ends_[t] to ends_[t + 1]
+    std::vector<std::uint32_t> known_;       // [J] lines
+    std::vector<Line> made_;                 // [J] by their numbers of steps, so that loops are predicted
+    std::vector<Step> steps_;                // of all lines
+    std::vector<Source> sources_;            // S
+    std::ptrdiff_t before_ = 0, after_ = 0;  // how far lines reach
+    const Rows* rows_ = nullptr;             // of the sequence
+    const WordValues* values_ = nullptr;     // of it
+    std::vector<Part> parts_;                // [before_ + T + after_, S]
+    std::vector<Likely> likely_;             // of all positions
+    std::vector<std::size_t> ends_;          // [1 + T] position t has those from ends_[t] to ends_[t + 1]
     int shift_ = 64;
     std::vector<std::uint64_t> bits_;  // 2^(64 - shift_), one where a string of the table has this hash
-    std::vector<Compared> compared_;   // 2^kSlotBits, by the place of the text
+    std::vector<LookedUp> looked_up_;  // 2^kSlotBits, by hash
 };
 
 }  // namespace sparsecrf

@@ -71,12 +71,14 @@ bool MergedRows::read(const Rows& rows) {
     return composed_.read(rows, values_);
 }
 
-// Also fetches the rows that will be added up.
+// Also notes where they are, and fetches the rows that will be added up.
 void MergedRows::merge_new(std::int64_t length) {
     if (of_constant_.n == kNotAsked) of_constant_ = merge(constant_, 0);
+    here_.clear();
     for (std::int64_t t = 0; t < length; ++t) {
         for (const Group& group : groups_) {
             Merged* const merged = kept(group, t);
+            here_.push_back(merged);
             if (merged == nullptr) continue;
             if (merged->n == kNotAsked) *merged = merge(group.lines, t);
             if (merged->n == kDense) prefetch(dense_.data() + merged->begin);
@@ -138,11 +140,12 @@ void MergedRows::score(std::int64_t t, double* s, std::vector<Attribute>& pairs)
     RowSum sum(cells, rows_.n_cells_padded());
     pairs.clear();
     add(of_constant_, sum, pairs);
-    for (const Group& group : groups_) {
-        if (const Merged* const merged = kept(group, t)) {
-            add(*merged, sum, pairs);
+    const Merged* const* const here = here_.data() + static_cast<std::size_t>(t) * groups_.size();
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        if (here[g] != nullptr) {
+            add(*here[g], sum, pairs);
         } else {
-            for (const std::uint32_t line : group.lines) add(line, look_up(line, t), sum, pairs);
+            for (const std::uint32_t line : groups_[g].lines) add(line, look_up(line, t), sum, pairs);
         }
     }
     composed_.each(t, [&](std::uint32_t line, std::uint32_t id) { add(line, id, sum, pairs); });

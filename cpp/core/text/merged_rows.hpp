@@ -74,6 +74,7 @@ class MergedRows {
     std::vector<Column> columns_;                   // as those of the template
     std::vector<std::uint32_t> constant_, others_;  // lines: without macros; neither that nor in composed_
     const Rows* sequence_ = nullptr;
+    std::vector<const Merged*> here_;  // [T, groups] where sums are kept; null: nowhere
 
     Merged of_constant_;
     AlignedVector<double> dense_;       // [rows, Cp]

@@ -113,6 +113,8 @@ class Template {
     const std::vector<Item>& items(std::int64_t line) const { return lines_[line].items; }
     // Whether an item stands for text that exists: the template's own, a cell, or the value of a function.
     static bool is_known(const Item& item) { return item.macro != 't' && item.macro != 'm' && !item.lower; }
+    // Whether an item is what a lexicon says of a row, which depends on the neighbouring rows.
+    bool is_lexicon(const Item& item) const { return item.macro == 'f' && functions_[item.index].is_lexicon(); }
     // What stands for such an item whose row is `row`; none where that is a boundary cell far from the ends.
     static constexpr std::int64_t kNear = 4;
     std::optional<HashedText> known(const Item& item, const Rows& rows, const WordValues& values,

@@ -31,8 +31,7 @@ std::optional<Template::Cell> Template::only_cell(std::int64_t line) const {
     const Item* first = nullptr;
     for (const Item& item : lines_[line].items) {
         if (item.macro == 0) continue;
-        // A lexicon match depends on the neighbouring rows, and so does a position in the sentence.
-        if (item.macro == 'e' || (item.macro == 'f' && functions_[item.index].is_lexicon())) return std::nullopt;
+        if (item.macro == 'e' || is_lexicon(item)) return std::nullopt;
         if (first == nullptr) first = &item;
         if (item.column != first->column || item.row != first->row) return std::nullopt;
     }
