@@ -101,14 +101,15 @@ void Sequence::end_token() {
 }
 
 void Sequence::check_token() const {
-    const std::string where = message("position ", n_tokens_);
-    if (vectors_.size() != static_cast<std::size_t>((n_tokens_ + 1) * model_->vector_width())) {
-        throw InputError(message(where, ": expected a vector of ", model_->vector_width(), " numbers, found none"));
-    }
     const Template* lines = model_->parts().lines.get();
-    if (lines == nullptr) return;
     const std::size_t found = tokens_.entries.size() - tokens_.begin(static_cast<std::size_t>(n_tokens_));
     const std::size_t first = n_tokens_ == 0 ? found : tokens_.ends[0];
+    const bool has_vector = vectors_.size() == static_cast<std::size_t>((n_tokens_ + 1) * model_->vector_width());
+    if (has_vector && (lines == nullptr || (n_tokens_ > 0 && found == first))) return;
+    const std::string where = message("position ", n_tokens_);
+    if (!has_vector) {
+        throw InputError(message(where, ": expected a vector of ", model_->vector_width(), " numbers, found none"));
+    }
     if (found != first) {
         throw InputError(message(where, ": expected ", first, " columns as at position 0, found ", found));
     }

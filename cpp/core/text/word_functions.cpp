@@ -1,12 +1,31 @@
 #include "core/text/word_functions.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
 
 namespace sparsecrf {
 namespace {
+
+// Whether two texts are equal, without a call: words are so short that it would take longer than the comparison.
+bool same_word(std::string_view a, std::string_view b) {
+    const std::size_t n = a.size();
+    if (n != b.size()) return false;
+    const auto differ = [&](auto x, std::size_t at) {
+        auto y = x;
+        std::memcpy(&x, a.data() + at, sizeof x);
+        std::memcpy(&y, b.data() + at, sizeof y);
+        return x != y;
+    };
+    if (n < 4) return std::equal(a.begin(), a.end(), b.begin());
+    if (n < 8) return !differ(std::uint32_t{}, 0) && !differ(std::uint32_t{}, n - 4);
+    for (std::size_t k = 0; k + 8 < n; k += 8) {
+        if (differ(std::uint64_t{}, k)) return false;
+    }
+    return !differ(std::uint64_t{}, n - 8);
+}
 
 constexpr std::string_view kClassLetters = "Xxo0.$m?";  // in the order of CharClass
 
@@ -158,9 +177,12 @@ void WordValues::number_words(const Rows& rows) {
         for (Column& column : columns_) {
             const std::int64_t cell = t * rows.n_columns + column.number;
             const std::string_view text = rows.cells[cell];
-            const std::uint32_t before = column.words.size();
-            *here = column.words.intern({&text, 1}, rows.hashes[cell]);
-            if (*here++ < before) continue;
+            const auto same = [&](std::string_view other) { return same_word(text, other); };
+            if (const auto known = column.words.find_if(rows.hashes[cell].value, same)) {
+                *here++ = *known;
+                continue;
+            }
+            *here++ = column.words.intern({&text, 1}, rows.hashes[cell]);
             for (const std::size_t f : column.functions) {
                 functions_[f].append(text, rows.hashes[cell], column.values.bytes);
                 column.values.push();
