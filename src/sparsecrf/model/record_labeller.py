@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
@@ -72,6 +70,8 @@ class RecordLabeller:
         if self._best_alone and not model.needs_vectors:
             each = model.label_each(model.checked(record.rows for record in records), model.labels)
             return [Answer(names, None, self._places(names, r)) for names, r in zip(each, records, strict=True)]
+        import numpy as np
+
         chain = model.chain_with(1)
         corpus = model.encode(record.rows for record in records)
         limits = self._limits(corpus, records)
@@ -94,6 +94,8 @@ class RecordLabeller:
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:
         known = None
         if self._force:
+            import numpy as np
+
             find = self._model.vocabulary.labels.find
             each = (name for record in records for name in _labels_of(record))
             ids = (None if name is None else find(name) for name in each)
