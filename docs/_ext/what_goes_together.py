@@ -6,6 +6,7 @@ tests/project/test_what_goes_together.py compares the page with the declarations
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,8 +19,8 @@ from sparsecrf.options import FitOptions
 from sparsecrf.path.both import SearchBoth
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.choices import CHOSEN
-from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.ngrams import NgramSpace
+from sparsecrf.training.penalties import PENALTIES
 
 PAGE = Path(__file__).parents[1] / "training.md"
 BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
@@ -50,7 +51,8 @@ def _choices() -> Iterator[tuple[str, Capabilities]]:
     yield f"`order` above 2: {Trait.NGRAMS.title}", NgramSpace.capabilities
     yield "`label_parts`", PARTS
     yield "`class_pairs`", CLASS_PAIRS
-    yield "`penalty` over groups", GroupPenalty.capabilities
+    for capabilities, kinds in groupby(PENALTIES.values(), lambda kind: kind.capabilities):
+        yield "`penalty` " + ", ".join(kind.name for kind in kinds), capabilities
     yield "`rho1` auto", CHOSEN
     yield "`rho2` search", SearchBoth.capabilities
     for group in (FitOptions, RunOptions, Inputs):

@@ -26,6 +26,7 @@ class Trait(Enum):
     NO_L1 = "no L1 penalty", "rho1", "of 0"
     NO_L2 = "no L2 penalty", "rho2", "of 0"
     GROUPS = "a penalty over groups of features", "penalty", "group:attribute, group:line, group:label or tree"
+    ANY_PENALTY = "a solver for any penalty", "solver", "fista"
     NGRAMS = "features of more than two labels", "order", "above 2"
     ORDER_FACTOR = "a penalty that grows with the order", "order_factor", "above 1"
     PARTS = "parts of labels", "label_parts", ""
@@ -116,9 +117,9 @@ def has(*traits: Trait) -> Capabilities:
     return Capabilities(frozenset(traits))
 
 
-def solver_for(*supported: Trait) -> Capabilities:
+def solver_for(*supported: Trait, has: Iterable[Trait] = ()) -> Capabilities:
     """Capabilities of a solver that supports these of the traits that only some solvers support."""
-    return Capabilities(refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
+    return Capabilities(frozenset(has), refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
 
 
 class Choice(NamedTuple):

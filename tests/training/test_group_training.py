@@ -15,15 +15,17 @@ from sparsecrf.shards import Shards
 from sparsecrf.training import SOLVERS, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.forest import Level
-from sparsecrf.training.group_penalty import OnFeatures, penalty_of
-from sparsecrf.training.groups import ByLine
+from sparsecrf.training.group_penalty import OnFeatures
+from sparsecrf.training.groups import ByLine, Grouping
 from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalties import kind_of
+from sparsecrf.training.penalty import ElasticNet
 
 OVER_GROUPS = ["auto", "fista"]
 every_solver = pytest.mark.parametrize("solver", OVER_GROUPS)
 
 
-class RandomForest:
+class RandomForest(Grouping):
     """Nested groups of feature numbers, whatever they are: parts of each level are merged to make the next."""
 
     def __init__(self, seed, n_levels=3):
@@ -53,9 +55,9 @@ def grouping_for(asked, problem):
 
 def parts(grouping, rho1, weight, data, numbers):
     """The norms of the penalty by the definition: cells and weight of each, those of single cells included."""
-    from sparsecrf.training.groups import Cells, grouping_of
+    from sparsecrf.training.groups import Cells
 
-    grouping = grouping_of(grouping)
+    grouping = kind_of(grouping)
     observed = grouping.keys(Cells.of(data, data.observed))
     found = [(np.array([k]), rho1) for k in range(len(numbers))]
     for level, keys in grouping.keys(Cells.of(data, numbers)).items():
@@ -83,7 +85,7 @@ def certified(problem, grouping, found, rho1, rho2, weight):
     numbers = FeatureSet.all_virtual(data.whole).numbers
     w = np.zeros(len(numbers))
     w[np.searchsorted(numbers, found.numbers)] = found.w
-    objective = Objective(data, penalty_of("elastic-net", rho1, rho2, 1.0, 1.0, data))
+    objective = Objective(data, ElasticNet(rho1, rho2))
     loss, g = objective.loss_grad(data.working_set(numbers), w)
     norms = parts(grouping, rho1, weight, data, numbers)
     value = loss + rho2 / 2 * w @ w + sum(eta * np.linalg.norm(w[cells]) for cells, eta in norms)

@@ -94,7 +94,7 @@ def test_the_largest_rho1_of_a_path():
 def test_path_ends_where_a_fit_from_zero_does():
     data, options = corpus(), {"order": 3, "order_factor": FACTOR, "gap": 1e-6, "threads": 1}
     found = path(data, rho1=[2.0, 1.0, 0.5], rho2=RHO2, **options)
-    assert [f.order_factor for f in found] == [FACTOR] * 3
+    assert [f.penalty_summary["order_factor"] for f in found] == [FACTOR] * 3
     assert_allclose(found[2].objective, fit(data, rho1=0.5, rho2=RHO2, **options).objective, rtol=2e-6)
     assert found[2].n_ngram > 0
 

@@ -161,7 +161,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import progress
-    from sparsecrf.training.groups import named
+    from sparsecrf.training.penalties import named
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)  # reported in our own message

@@ -255,7 +255,7 @@ def fit_with_log(
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit
-    from sparsecrf.training.groups import named
+    from sparsecrf.training.penalties import named
 
     with (
         stopping() as lost,

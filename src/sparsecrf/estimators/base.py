@@ -39,7 +39,7 @@ from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.choices import check_options
-from sparsecrf.training.groups import Asked, named
+from sparsecrf.training.penalties import Asked, named
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 

@@ -28,7 +28,7 @@ from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.choices import penalties_of
-from sparsecrf.training.groups import Asked
+from sparsecrf.training.penalties import Asked
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import renamed
 

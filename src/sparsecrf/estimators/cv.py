@@ -27,7 +27,7 @@ from sparsecrf.path import Path, cross_validate
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
-from sparsecrf.training.groups import Asked
+from sparsecrf.training.penalties import Asked
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import warn_deprecated
 

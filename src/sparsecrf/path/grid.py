@@ -21,10 +21,9 @@ from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, ORDER_FACTOR, PENALTY, RHO_M
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
-from sparsecrf.training.group_penalty import penalty_of
-from sparsecrf.training.groups import Asked
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.penalties import Asked, kind_of
+from sparsecrf.training.penalty import ElasticNet, Strengths
 from sparsecrf.warn import renamed
 
 FIRST = 3.0  # tokens
@@ -50,7 +49,7 @@ def rho_max(
     data = TrainingData.of(corpus, observed_only=observed_only, numbers=numbers, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)
-    unit = penalty_of(penalty, 1.0, 0.0, group_weight, order_factor, data)
+    unit = kind_of(penalty).make(Strengths(1.0, 0.0, group_weight, order_factor), data)
 
     def dual_norm(known: WorkingSet) -> float:
         size = np.abs(at_zero.loss_grad(known, np.zeros(known.size))[1])

@@ -11,13 +11,12 @@ from typing import Any, cast, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.declared import Declared
-from sparsecrf.defaults import AUTO, PENALTY, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
+from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
 from sparsecrf.options import PRIOR, AskedRho1, FitOptions
 from sparsecrf.training import solvers
-from sparsecrf.training.group_penalty import GroupPenalty
-from sparsecrf.training.groups import check_penalty_name
 from sparsecrf.training.ngrams import NgramSpace
+from sparsecrf.training.penalties import kind_of
 
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
@@ -89,12 +88,6 @@ def _rho2(value: Any) -> Capabilities | None:
     return has(Trait.NO_L2) if isinstance(value, Real) and float(value) == 0 else None
 
 
-def _penalty(asked: Any) -> Capabilities | None:
-    if isinstance(asked, str):
-        check_penalty_name(asked)
-    return None if asked == PENALTY else GroupPenalty.capabilities
-
-
 def _label_parts(asked: Any) -> Capabilities | None:
     if asked is None:
         return None
@@ -114,7 +107,7 @@ _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
     "solver": _solver,
     "rho1": _rho1,
     "rho2": _rho2,
-    "penalty": _penalty,
+    "penalty": lambda asked: kind_of(asked).capabilities,
     "order": lambda order: None if order == 2 else NgramSpace.capabilities,
     "label_parts": _label_parts,
     "class_pairs": lambda asked: CLASS_PAIRS if asked else None,

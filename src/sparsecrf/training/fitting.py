@@ -32,12 +32,10 @@ from sparsecrf.training.checkpoint import Checkpoint
 from sparsecrf.training.choices import check_options, choices_of, penalties_of
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
-from sparsecrf.training.group_penalty import GroupPenalty, penalty_of
-from sparsecrf.training.groups import Asked
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.order_penalty import OrderPenalty
-from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.penalties import Asked, kind_of
+from sparsecrf.training.penalty import Strengths
 from sparsecrf.training.prior import added, fingerprint
 from sparsecrf.training.result import Fit
 from sparsecrf.training.solvers import SOLVERS
@@ -147,7 +145,7 @@ def fit(
         max_iter = EPOCHS if max_iter is None else max_iter
     if data.n_free == data.n_tokens:
         raise InputError("training: expected labels, found none in the whole corpus")
-    omega = penalty_of(penalty, rho1, rho2, group_weight, order_factor, prepared)
+    omega = kind_of(penalty).make(Strengths(rho1, rho2, group_weight, order_factor), prepared)
     objective = Objective(prepared, omega, prior)
     objective.heartbeat = heartbeat
     if isinstance(init, Fit):
@@ -193,18 +191,8 @@ def fit(
         ngrams,
         parts=prepared.parts,
         n_changed=None if prior is None else int(np.count_nonzero(point.w)),
-        **_about_penalty(omega, point.known.numbers[point.w != 0]),
+        penalty_summary=omega.summary(point.known.numbers[point.w != 0]),
     )
-
-
-def _about_penalty(penalty: ElasticNet | OrderPenalty | GroupPenalty, numbers: Numbers) -> dict[str, Any]:
-    """The penalty of a fit besides rho1 and rho2."""
-    if isinstance(penalty, OrderPenalty):
-        return {"order_factor": penalty.factor}
-    if isinstance(penalty, ElasticNet):
-        return {}
-    name, weight = penalty.grouping.name, float(penalty.weight)
-    return {"penalty": name, "group_weight": weight, "groups": penalty.kept(numbers)}
 
 
 def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:

@@ -23,21 +23,19 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsecrf._core import InputError
-from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.lazy import lazy
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
-from sparsecrf.training.groups import Asked, Cells, Grouping, OwnGroups, grouping_of
-from sparsecrf.training.order_penalty import OrderPenalty, checked_factor
 from sparsecrf.training.penalty import ElasticNet, Mask
 
 if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
+    from sparsecrf.training.groups import Grouping
 
 _BISECTIONS = 60
 _KEPT_SETS = 4  # feature sets whose forest is cached: a run alternates between a few
@@ -106,11 +104,6 @@ class OnFeatures:
 class GroupPenalty:
     """The penalty over all features of some data."""
 
-    capabilities: ClassVar = Capabilities(
-        frozenset({Trait.GROUPS}),
-        refuses={Trait.NO_L1: "it scales the norms of the groups, too", Trait.ORDER_FACTOR: ""},
-    )
-
     rho1: float
     rho2: float
     grouping: Grouping
@@ -146,7 +139,7 @@ class GroupPenalty:
 
     def _forest(self, numbers: Numbers) -> Forest:
         groups, weights = [], []
-        for level, keys in self.grouping.keys(Cells.of(self.data, numbers)).items():
+        for level, keys in self._keys(numbers).items():
             found, group = np.unique(keys, return_inverse=True)
             if len(found) and found[0] < 0:  # features in no group
                 found, group = found[1:], group - 1
@@ -154,23 +147,22 @@ class GroupPenalty:
             weights.append(self.rho1 * self.weight * self._relative(level, found))
         return Forest.of(groups, weights)
 
+    def _keys(self, numbers: Numbers) -> dict[str, Numbers]:
+        return self.grouping.keys_of(self.data, numbers)
+
     def _relative(self, level: str, keys: Numbers) -> Floats:
-        """sqrt(n_G), or the user's weight."""
+        """sqrt(n_G), or another weight by the grouping."""
         observed, n = self.sizes.get(level, (keys[:0], np.empty(0)))
         place = place_among(keys, observed)
         sizes = np.ones(len(keys))
         sizes[place >= 0] = n[place[place >= 0]]
-        weights = np.sqrt(sizes)
-        if isinstance(self.grouping, OwnGroups):
-            given, paths = self.grouping.groups.weights, self.grouping.paths
-            weights = np.array([given.get(paths[k], w) for k, w in zip(keys.tolist(), weights, strict=True)])
-        return weights
+        return self.grouping.weights_of(keys, np.sqrt(sizes))
 
     @lazy
     def sizes(self) -> dict[str, tuple[Numbers, Floats]]:
         """By level: the groups with a feature that occurs, by ascending key, and how many of them do."""
         found = {}
-        for level, keys in self.grouping.keys(Cells.of(self.data, self.data.observed)).items():
+        for level, keys in self._keys(self.data.observed).items():
             groups, n = np.unique(keys[keys >= 0], return_counts=True)
             found[level] = groups, n.astype(np.float64)
         return found
@@ -179,32 +171,20 @@ class GroupPenalty:
     def _recent(self) -> list[tuple[Numbers, OnFeatures]]:
         return []
 
-    def kept(self, numbers: Numbers) -> dict[str, tuple[int, int]]:
-        """By level: groups with one of these features, and all that have a feature in the data or one of these."""
-        found = {}
-        for level, keys in self.grouping.keys(Cells.of(self.data, numbers)).items():
+    def summary(self, numbers: Numbers) -> dict[str, Any]:
+        """`groups`, by level: groups with one of these features, and all that have a feature in the data or one of
+        these."""
+        groups = {}
+        for level, keys in self._keys(numbers).items():
             kept = np.unique(keys[keys >= 0])
             observed = self.sizes[level][0] if level in self.sizes else kept
-            found[level] = len(kept), len(union(kept, observed))
-        return found
+            groups[level] = [len(kept), len(union(kept, observed))]
+        return {"penalty": self.grouping.name, "group_weight": float(self.weight), "groups": groups}
 
     def record(self) -> dict[str, Any]:
         digest = hashlib.sha256()
-        for keys in self.grouping.keys(Cells.of(self.data, self.data.observed)).values():
+        for keys in self._keys(self.data.observed).values():
             digest.update(keys.tobytes())
-        if isinstance(self.grouping, OwnGroups):
-            digest.update(repr(sorted(map(repr, self.grouping.groups.weights.items()))).encode())
+        digest.update(self.grouping.description())
         about = {"penalty": self.grouping.name, "group weight": float(self.weight), "groups": digest.hexdigest()}
         return {"rho1": self.rho1, "rho2": self.rho2, **about}
-
-
-def penalty_of(
-    asked: Asked, rho1: float, rho2: float, weight: float, order_factor: float, data: TrainingData
-) -> ElasticNet | OrderPenalty | GroupPenalty:
-    """The penalty for the options of `fit`."""
-    grouping, factor = grouping_of(asked), checked_factor(order_factor)
-    if grouping is not None:
-        return GroupPenalty(rho1, rho2, grouping, weight, data)
-    if factor == 1 or data.ngrams is None:
-        return ElasticNet(rho1, rho2)
-    return OrderPenalty(rho1, rho2, factor, data.ngrams)

@@ -8,17 +8,18 @@ the whole virtual space: unlisted features are zero and add nothing to a norm.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
-from sparsecrf.compatibility import Named, OptionError
-from sparsecrf.defaults import PENALTIES
+from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.template_groups import by_line, by_prefix
+from sparsecrf.training.group_penalty import GroupPenalty
+from sparsecrf.training.penalty import Floats, PenaltyKind, Strengths
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -64,17 +65,35 @@ class Cells(NamedTuple):
         return [(y,) if before < 0 else (before, y) for before, y in pairs] + self.ngrams.strings()
 
 
-class Grouping(Protocol):
-    """Groups by some rule."""
+class Grouping(PenaltyKind):
+    """A penalty over groups by some rule."""
 
-    @property
-    def name(self) -> str: ...
+    capabilities = Capabilities(
+        frozenset({Trait.GROUPS}),
+        refuses={Trait.NO_L1: "it scales the norms of the groups, too", Trait.ORDER_FACTOR: ""},
+    )
+
+    def make(self, strengths: Strengths, data: TrainingData) -> GroupPenalty:
+        return GroupPenalty(strengths.rho1, strengths.rho2, self, strengths.group_weight, data)
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
         """The names of the groups of each level, and the key of every feature; fine to coarse."""
+        raise NotImplementedError
+
+    def keys_of(self, data: TrainingData, numbers: Keys) -> dict[str, Keys]:
+        """The same for features by number."""
+        return self.keys(Cells.of(data, numbers))
+
+    def weights_of(self, keys: Keys, usual: Floats) -> Floats:
+        """The weights of groups, given the usual ones."""
+        return usual
+
+    def description(self) -> bytes:
+        """What defines the penalty besides the keys."""
+        return b""
 
 
-class ByAttribute:
+class ByAttribute(Grouping):
     """All features of an attribute: it is kept or dropped as a whole."""
 
     name = "group:attribute"
@@ -83,7 +102,7 @@ class ByAttribute:
         return {"attributes": cells.attribute}
 
 
-class ByLabel:
+class ByLabel(Grouping):
     """All features of a label; pairs and longer strings count for their last label."""
 
     name = "group:label"
@@ -92,24 +111,25 @@ class ByLabel:
         return {"labels": cells.label}
 
 
-class ByLine:
+class ByLine(Grouping):
     """All features of a template line; without a template, of the same prefix of attributes before `:` or `=`."""
 
     name = "group:line"
 
-    def __init__(self, line: Keys) -> None:
-        self.line = line  #: [X] the line of each attribute
+    def __init__(self, line: Keys | None = None) -> None:
+        self.line = line  #: [X] the line of each attribute; None: see `named`
 
-    @classmethod
-    def of(cls, vocabulary: Vocabulary, template: Template | None) -> ByLine:
+    def named(self, vocabulary: Vocabulary, template: Template | None) -> ByLine:
         names = [vocabulary.attributes[x] for x in range(len(vocabulary.attributes))]
-        return cls((by_prefix(names) if template is None else by_line(names, template))[1].astype(np.int64))
+        return ByLine((by_prefix(names) if template is None else by_line(names, template))[1].astype(np.int64))
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
+        if self.line is None:
+            raise InputError(f"penalty: expected names of attributes for {self.name}, found only ids: see `named`")
         return {"lines": self.line[cells.attribute]}
 
 
-class Tree:
+class Tree(Grouping):
     """Strings of labels under their suffix: for every attribute x and label y
 
         { lambda[x, ., y] }  inside  { mu[x, y], lambda[x, ., y] }
@@ -148,7 +168,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
     return found
 
 
-class OwnGroups:
+class OwnGroups(Grouping):
     """Groups by a user's function of attribute and labels."""
 
     def __init__(self, groups: FeatureGroups, vocabulary: Vocabulary) -> None:
@@ -170,6 +190,13 @@ class OwnGroups:
             levels[f"groups of depth {depth}"] = np.array(keys, dtype=np.int64)
         return levels
 
+    def weights_of(self, keys: Keys, usual: Floats) -> Floats:
+        given = self.groups.weights
+        return np.array([given.get(self.paths[k], w) for k, w in zip(keys.tolist(), usual, strict=True)])
+
+    def description(self) -> bytes:
+        return repr(sorted(map(repr, self.groups.weights.items()))).encode()
+
     def _path(self, attribute: str, labels: tuple[str | None, ...]) -> tuple[Hashable, ...]:
         path = self.groups.path(attribute, labels)
         if isinstance(path, str) or not isinstance(path, Sequence):
@@ -183,7 +210,7 @@ class OwnGroups:
         return self._number[path]
 
 
-class FeatureGroups:
+class FeatureGroups(Grouping):
     """Groups of features of your own, as `penalty=`.
 
     Parameters
@@ -208,40 +235,8 @@ class FeatureGroups:
             if not (np.isfinite(weight) and weight >= 0):
                 raise InputError(f"weights: expected finite numbers >= 0, found {weight!r} for {group!r}")
 
+    def named(self, vocabulary: Vocabulary, template: Template | None) -> OwnGroups:
+        return OwnGroups(self, vocabulary)
 
-#: Values of `penalty=`; `elastic-net` has no groups.
-Asked = str | FeatureGroups | Grouping
-
-_BY_NAME: dict[str, Callable[[], Grouping]] = {
-    ByAttribute.name: ByAttribute,
-    "group": ByAttribute,
-    ByLabel.name: ByLabel,
-    Tree.name: Tree,
-}
-
-
-def grouping_of(asked: Asked) -> Grouping | None:
-    """The grouping; None: no groups. Raises for groupings that need names, which `named` adds."""
-    if not isinstance(asked, str):
-        if isinstance(asked, FeatureGroups):
-            raise InputError("penalty: expected groups with names of features, found some without: see `named`")
-        return asked
-    if asked == PENALTIES[0]:
-        return None
-    if asked == ByLine.name:
-        raise InputError(f"penalty: expected names of attributes for {asked}, found only ids: see `named`")
-    check_penalty_name(asked)
-    return _BY_NAME[asked]()
-
-
-def check_penalty_name(asked: str) -> None:
-    """Raise for an unknown penalty."""
-    if asked not in (*PENALTIES, *_BY_NAME):
-        raise OptionError(Named("penalty"), f": expected one of {', '.join(PENALTIES)}, found {asked!r}")
-
-
-def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> str | Grouping:
-    """The penalty for `fit`, with the names of attributes or labels if it needs them."""
-    if isinstance(asked, FeatureGroups):
-        return OwnGroups(asked, vocabulary)
-    return ByLine.of(vocabulary, template) if asked == ByLine.name else asked
+    def keys(self, cells: Cells) -> dict[str, Keys]:
+        raise InputError("penalty: expected groups with names of features, found some without: see `named`")

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsecrf.compatibility import Named, OptionError
+from sparsecrf.compatibility import Capabilities, Named, OptionError
+from sparsecrf.defaults import PENALTY
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.ngrams import NgramSpace
-from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.penalty import ElasticNet, PenaltyKind, Strengths
+
+if TYPE_CHECKING:
+    from sparsecrf.training.data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,24 @@ class OrderPenalty:
     def record(self) -> dict[str, Any]:
         return {"rho1": self.rho1, "rho2": self.rho2, "order factor": self.factor}
 
+    def summary(self, numbers: Numbers) -> dict[str, Any]:
+        return {"order_factor": self.factor}
 
-def checked_factor(given: Any) -> float:
+
+class ElasticNetKind(PenaltyKind):
+    """The elastic net, with a factor if there are features of more than two labels."""
+
+    name = PENALTY
+    capabilities = Capabilities()
+
+    def make(self, strengths: Strengths, data: TrainingData) -> ElasticNet | OrderPenalty:
+        factor = _checked_factor(strengths.order_factor)
+        if factor == 1 or data.ngrams is None:
+            return ElasticNet(strengths.rho1, strengths.rho2)
+        return OrderPenalty(strengths.rho1, strengths.rho2, factor, data.ngrams)
+
+
+def _checked_factor(given: Any) -> float:
     """Check `order_factor`: below 1, longer strings would cost less and less, and their length would be unbounded."""
     factor = float(given) if isinstance(given, Real) and not isinstance(given, bool) else np.nan
     if not (np.isfinite(factor) and factor >= 1):

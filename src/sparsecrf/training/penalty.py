@@ -17,19 +17,25 @@ checkpoints use only these methods, so a new penalty is a new class with them:
 
 `on(numbers)` returns the penalty on a set of features, whose methods take vectors over that set. The
 elastic net is separable, so everything is by feature, and it is the same on any set. `order_penalty.py` has one that
-grows with the number of labels, `group_penalty.py` those over groups.
+grows with the number of labels, `group_penalty.py` those over groups. `penalties.py` has them by name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import Capabilities, Trait
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import Vocabulary
+    from sparsecrf.training.data import TrainingData
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -68,6 +74,9 @@ class Penalty(Strength, Protocol):
 
     def factor(self, size: Floats) -> float: ...
 
+    def dual_norm(self, size: Floats) -> float:
+        """The smallest r >= 0 with Omega*(G) = 0 if rho1 were r times as large and rho2 0, from |G|."""
+
 
 class PenaltyOfAll(Strength, Protocol):
     """A penalty on the whole space."""
@@ -82,7 +91,34 @@ class PenaltyOfAll(Strength, Protocol):
         """The penalty on the features of these numbers; all others are zero."""
 
     def record(self) -> dict[str, Any]:
-        """The penalty in JSON values: compared by checkpoints and stored in model files."""
+        """The penalty in JSON values: compared by checkpoints."""
+
+    def summary(self, numbers: Numbers) -> dict[str, Any]:
+        """Entries for the training record, besides rho1 and rho2, of a fit in which these features are not zero."""
+
+
+class Strengths(NamedTuple):
+    """The options of `fit` that say how strong a penalty is."""
+
+    rho1: float
+    rho2: float
+    group_weight: float
+    order_factor: float
+
+
+class PenaltyKind:
+    """A value of the option `penalty`. Subclasses have a name and `make`."""
+
+    name: str
+    capabilities = Capabilities(needs={Trait.ANY_PENALTY: ""})
+
+    def make(self, strengths: Strengths, data: TrainingData) -> PenaltyOfAll:
+        """The penalty on all features of some data."""
+        raise NotImplementedError
+
+    def named(self, vocabulary: Vocabulary, template: Template | None) -> PenaltyKind:
+        """The same, with the names of attributes and labels if it needs them."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -167,3 +203,6 @@ class ElasticNet:
 
     def record(self) -> dict[str, Any]:
         return {"rho1": self.rho1, "rho2": self.rho2}
+
+    def summary(self, numbers: Numbers) -> dict[str, Any]:
+        return {}

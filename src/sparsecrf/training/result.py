@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from sparsecrf._core import Corpus
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY
+from sparsecrf.defaults import ORDER, PENALTY
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
@@ -45,12 +45,8 @@ class Fit:
     n_features: int
     order: int | None = ORDER  #: maximum number of labels of a feature; None: no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
-    order_factor: float = ORDER_FACTOR  #: factor on rho1 for each label beyond two
     parts: LabelParts | None = None  #: label parts; None: no parts
-    penalty: str = PENALTY  #: its name
-    group_weight: float = GROUP_WEIGHT
-    #: Names of groups, the number with a weight and the total number; largest groups last. Empty: no groups.
-    groups: dict[str, tuple[int, int]] = field(default_factory=dict)
+    penalty_summary: dict[str, Any] = field(default_factory=dict)  #: the penalty, besides rho1 and rho2
     n_changed: int | None = None  #: number of weights that differ from the prior; None: no prior
 
     def __repr__(self) -> str:
@@ -73,8 +69,7 @@ class Fit:
             *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
             *([] if self.n_changed is None else [["that differ from the prior", f"{self.n_changed:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
-            *([] if self.order_factor == 1 else [["rho1 times, by label beyond two", f"{self.order_factor:g}"]]),
-            *([["penalty", f"{self.penalty}, group weight {self.group_weight:g}"]] if self.groups else []),
+            *([key.replace("_", " "), str(value)] for key, value in self.penalty_summary.items() if key != "groups"),
             *([f"{name} kept", f"{n:,} of {of:,}"] for name, (n, of) in self.groups.items()),
             ["training objective", f"{self.objective:,.6g}, {distance}"],
             ["relative KKT residual", f"{self.kkt:.2g}"],
@@ -108,13 +103,15 @@ class Fit:
         part_rows = None if self.parts is None else self.parts.core
         return {"ngrams": self.ngrams.table(self.corpus.n_labels), "part_rows": part_rows}
 
-    def _group_record(self) -> dict[str, Any]:
-        """The entry about groups in a model file."""
-        return {
-            "penalty": self.penalty,
-            "group_weight": self.group_weight,
-            "groups": {name: list(counts) for name, counts in self.groups.items()},
-        }
+    @property
+    def penalty(self) -> str:
+        """The name of the penalty."""
+        return str(self.penalty_summary.get("penalty", PENALTY))
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """By name of groups, largest last: the number of groups with a weight, and of all groups. Empty: no groups."""
+        return dict(self.penalty_summary.get("groups", {}))
 
     @property
     def n_unigram(self) -> int:
@@ -160,8 +157,7 @@ class Fit:
             "stopped_by": self.stopped_by,
             **counts,
             **({} if self.order == 2 else {"order": self.order}),
-            **({} if self.order_factor == 1 else {"order_factor": self.order_factor}),
-            **(self._group_record() if self.groups else {}),
+            **self.penalty_summary,
             **({} if self.n_changed is None else {"changed": self.n_changed}),
             "version": version("sparsecrf"),
             "history": columns(self.history),

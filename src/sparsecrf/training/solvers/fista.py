@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from sparsecrf.compatibility import Trait, solver_for
+from sparsecrf.compatibility import OF_SOLVERS, Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Point, SolverKind
@@ -86,6 +86,4 @@ class Fista:
         return point.loss + self.objective.penalty_on(point.known).value(point.w)
 
 
-KIND = SolverKind(
-    Fista, solver_for(Trait.L1, Trait.GROUPS, Trait.NGRAMS, Trait.PARTS, Trait.DENSE, Trait.SHARDS, Trait.PRIOR)
-)
+KIND = SolverKind(Fista, solver_for(*OF_SOLVERS, has=[Trait.ANY_PENALTY]))

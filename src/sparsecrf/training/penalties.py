@@ -1,0 +1,38 @@
+"""Penalties by name, for the option `penalty`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparsecrf import defaults
+from sparsecrf.compatibility import Named, OptionError
+from sparsecrf.training.groups import ByAttribute, ByLabel, ByLine, Tree
+from sparsecrf.training.order_penalty import ElasticNetKind
+from sparsecrf.training.penalty import PenaltyKind
+
+if TYPE_CHECKING:
+    from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.vocabulary import Vocabulary
+
+#: By name; `sparsecrf.defaults.PENALTIES` has the same names.
+PENALTIES: dict[str, PenaltyKind] = {
+    kind.name: kind for kind in (ElasticNetKind(), ByAttribute(), ByLine(), ByLabel(), Tree())
+}
+#: Values of `penalty=`: a name, `FeatureGroups`, or a kind of penalty of your own.
+Asked = str | PenaltyKind
+
+
+def kind_of(asked: Asked) -> PenaltyKind:
+    """The kind of penalty; "group" means groups by attribute."""
+    if not isinstance(asked, str):
+        return asked
+    kind = PENALTIES.get(ByAttribute.name if asked == "group" else asked)
+    if kind is None:
+        names = ", ".join(defaults.PENALTIES)
+        raise OptionError(Named("penalty"), f": expected one of {names}, found {asked!r}")
+    return kind
+
+
+def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> PenaltyKind:
+    """The penalty for `fit`, with the names of attributes or labels if it needs them."""
+    return kind_of(asked).named(vocabulary, template)
