@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -198,12 +199,19 @@ def test_wrong_options(options, tmp_path, monkeypatch):
 
 RUN = textwrap.dedent(
     """
-    import sys
+    import os, sys
     from stopped_runs import OPTIONS, small
     from sparsecrf import fit
 
-    print("go", flush=True)
-    fit(small(), max_iter=150, checkpoint=sys.argv[1], checkpoint_every=0.0, resume=True, **{**OPTIONS, "tol": 0.0})
+    for _ in sys.stdin:  # a process for each line: importing once is enough
+        pid = os.fork()
+        if pid == 0:
+            print(os.getpid(), flush=True)
+            options = {**OPTIONS, "max_iter": 150, "tol": 0.0, "checkpoint": sys.argv[1], "checkpoint_every": 0.0}
+            fit(small(), **options, resume=True)
+            os._exit(0)
+        os.waitpid(pid, 0)
+        print("ended", flush=True)
     """
 )
 
@@ -212,6 +220,7 @@ HELPERS = [str(TESTS / "support"), str(TESTS)]  #: what a process of its own imp
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_at_any_moment(tmp_path):
     """Every iteration writes; a reader never finds anything but a whole checkpoint, and at last the run is the same."""
     path, rng, longest = tmp_path / "run", random.Random(1), 0.15
@@ -219,16 +228,19 @@ def test_killed_at_any_moment(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     options = {**OPTIONS, "tol": 0.0, "checkpoint": path, "resume": True}
     seen = []
-    for _ in range(12):
-        command = [sys.executable, "-c", RUN, str(path)]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-            process.stdout.readline()
+    command, pipe = [sys.executable, "-c", RUN, str(path)], subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
+        for _ in range(12):
+            print(file=process.stdin, flush=True)
+            pid = int(process.stdout.readline())
             time.sleep(rng.uniform(0.0, longest))
-            process.send_signal(signal.SIGKILL)
-        if path.exists():
-            seen.append(fit(small(), **{**options, "max_iter": 0}).history[-1].iter)
-        else:
-            longest *= 2  # a busy machine
+            with suppress(ProcessLookupError):  # it has ended
+                os.kill(pid, signal.SIGKILL)
+            assert process.stdout.readline() == "ended\n"
+            if path.exists():
+                seen.append(fit(small(), **{**options, "max_iter": 0}).history[-1].iter)
+            else:
+                longest *= 2  # a busy machine
     assert seen == sorted(seen)
     assert max(seen, default=0) > 0, "no process lived long enough to write"
     found = fit(small(), max_iter=150, **options)
