@@ -43,8 +43,8 @@ def report(project: Path, n_documents: int, limit_s: float) -> None:
             template,
             "-m",
             out / "m",
-            "--boundary",
-            "wapiti",
+            "--recipe",
+            "boundary=wapiti",
             "--no-start",
             "--json",
         ]

@@ -38,7 +38,7 @@ CASES = [
     (
         "unknown boundary",
         {},
-        "train train.txt -m m -t t.txt --boundary mallet",
+        "train train.txt -m m -t t.txt --recipe boundary=mallet",
         1,
         "boundary: expected 'crf++' or 'wapiti'",
     ),

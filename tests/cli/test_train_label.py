@@ -314,9 +314,10 @@ def test_init_takes_template_labels_and_start_of_the_model(program, cache):
         "--rho1",
         "0.01",
         "--no-start",
-        "--boundary",
-        "wapiti",
-        "--bytes",
+        "--recipe",
+        "boundary=wapiti",
+        "--recipe",
+        "bytes=true",
     ]
     assert program(*first).status == 0
     before = Model.load("m")

@@ -15,7 +15,7 @@ from sparsecrf.encoding.vectors import WordVectors
 def test_program(program):
     """What is learnt from files is what Python learns; labels come from words alone."""
     program.write(train_txt=TRAIN, glove_txt=GLOVE, new_txt="\n".join("\n".join(s) + "\n" for s in NEW))
-    options = ["-m", "m", "--rho1", "0.02", "--vectors", "glove.txt", "--vectors-window", "1"]
+    options = ["-m", "m", "--rho1", "0.02", "--vectors", "glove.txt", "--recipe", "vectors_window=1"]
     done = program("train", "train.txt", "--dev", "train.txt", *options)
     assert done.status == 0, done.err
     assert "vectors of 3 numbers; 88.9 % of the tokens have a vector" in done.err
@@ -57,7 +57,7 @@ def test_other_formats(program, name):
         ]
     (program.directory / name).write_text("\n".join(lines) + "\n")
     program.write(glove_txt=GLOVE, t_txt="U:%x[0,0]\nB\n")
-    more = ["--ragged", "--template", "t.txt", "--vectors-column", "1"] if ragged else []
+    more = ["--ragged", "--template", "t.txt", "--recipe", "vectors_column=1"] if ragged else []
     done = program("train", name, "-m", "m", "--rho1", "0.02", "--vectors", "glove.txt", *more)
     assert done.status == 0, done.err
     found = program("eval", name, "-m", "m", "--json", *more[:1])
@@ -70,7 +70,7 @@ def test_referring(program):
     program.write(train_txt=TRAIN, glove_txt=GLOVE)
     options = ["train.txt", "--rho1", "0.02", "--vectors", "glove.txt"]
     assert program("train", *options, "-m", "kept").status == 0
-    assert program("train", *options, "-m", "refers", "--refer").status == 0
+    assert program("train", *options, "-m", "refers", "--recipe", "refer=true").status == 0
     kept, refers = (Model.load(program.directory / name) for name in ("kept", "refers"))
     np.testing.assert_array_equal(kept.w, refers.w)
     assert refers.label(["lynx"]) == ["N"]  # not a word of the training data
@@ -90,7 +90,7 @@ def test_referring(program):
 def test_npy(program):
     program.write(train_txt=TRAIN, words_txt="".join(f"{word}\n" for word in TABLE))
     np.save("v.npy", np.array(list(TABLE.values())))
-    for more in ([], ["--refer"]):
+    for more in ([], ["--recipe", "refer=true"]):
         done = program(
             "train",
             "train.txt",
@@ -98,8 +98,8 @@ def test_npy(program):
             "m",
             "--vectors",
             "v.npy",
-            "--vectors-words",
-            "words.txt",
+            "--recipe",
+            "vectors_words=words.txt",
             "--rho1",
             "0.02",
             *more,
@@ -134,12 +134,12 @@ def test_scale_of_the_start(program):
         return Model.load(model).dense.scale
 
     vectors = ("--vectors", "glove.txt")
-    one, three = scales("one", *vectors), scales("three", *vectors, "--vectors-scale", "3")
+    one, three = scales("one", *vectors), scales("three", *vectors, "--recipe", "vectors_scale=3")
     assert (one[3], three[3]) == (1.0, 3.0)
     assert three == pytest.approx([3 * x for x in one])
     assert scales("a", "--init", "three") == three
     assert scales("b", "--init", "three", *vectors) == three
-    assert scales("c", "--init", "three", "--vectors-scale", "1") == one
+    assert scales("c", "--init", "three", "--recipe", "vectors_scale=1") == one
 
 
 @pytest.mark.slow
@@ -149,14 +149,17 @@ def test_scale_of_the_start(program):
         (["--vectors", "nowhere.txt"], "nowhere.txt"),
         (["--vectors", "wide.txt"], "wide.txt, line 3: expected a word and 2 numbers, found 3"),
         (["--vectors", "nan.txt"], "nan.txt, line 2, number 1: expected a finite number, found NaN"),
-        (["--vectors", "nan.txt", "--refer"], "nan.txt, line 2, number 1: expected a finite number, found NaN"),
+        (
+            ["--vectors", "nan.txt", "--recipe", "refer=true"],
+            "nan.txt, line 2, number 1: expected a finite number, found NaN",
+        ),
         (
             ["--vectors", "others.txt"],
             "expected vectors of words in the data ('dog', 'barks', 'cat', ...), found others ('le', 'la', ...)",
         ),
         (["--vectors", "binary.txt"], "must be saved as text"),
         (
-            ["--vectors", "glove.txt", "--vectors-column", "1"],
+            ["--vectors", "glove.txt", "--recipe", "vectors_column=1"],
             "train.txt, line 1: expected the words that have vectors in column 1 (counted from 0), found 1 column of "
             "observations",
         ),
@@ -165,18 +168,21 @@ def test_scale_of_the_start(program):
         (["--vectors", "glove.txt", "--format", "crfsuite"], "--vectors: not supported for CRFsuite files"),
         (["--vectors", "glove.txt", "--solver", "sgd-l1"], "--vectors glove.txt is not supported by --solver sgd-l1"),
         (["--vectors", "glove.txt", "--order", "3"], "--order 3 does not go with negative values"),
-        (["--vectors", "glove.txt", "--vectors-scale", "0"], "expected a number above 0, found 0"),
-        (["--vectors", "v.npy"], "--vectors v.npy needs --vectors-words"),
         (
-            ["--vectors", "v.npy", "--vectors-words", "glove.txt"],
+            ["--vectors", "glove.txt", "--recipe", "vectors_scale=0"],
+            "--recipe vectors_scale: expected a number above 0, found '0'",
+        ),
+        (["--vectors", "v.npy"], "--vectors v.npy needs --recipe vectors_words"),
+        (
+            ["--vectors", "v.npy", "--recipe", "vectors_words=glove.txt"],
             "v.npy: expected 8 rows, one for each line of glove.txt, found 2",
         ),
-        (["--vectors-window", "2"], "--vectors-window needs --vectors"),
+        (["--recipe", "vectors_window=2"], "--recipe vectors_window needs --vectors"),
         (
-            ["--vectors-scale", "3"],
-            "--vectors-scale needs --vectors, or --init with a model that has vectors",
+            ["--recipe", "vectors_scale=3"],
+            "--recipe vectors_scale needs --vectors, or --init with a model that has vectors",
         ),
-        (["--refer"], "--refer needs --lexicon, --clusters, --classes or --vectors"),
+        (["--recipe", "refer=true"], "--recipe refer needs --lexicon, --clusters, --classes or --vectors"),
     ],
 )
 def test_mistakes_before_training(program, options, message):
@@ -197,23 +203,33 @@ def test_files_that_are_read(program, command):
     """Vectors are not written over, and a pipe that nobody writes to is not waited for."""
     program.write(train_txt=TRAIN, glove_svg=GLOVE)
     np.save("v.npy", np.ones((2, 3)))
-    npy = ("--vectors", "v.npy", "--vectors-words", "glove.svg")
+    npy = ("--vectors", "v.npy", "--recipe", "vectors_words=glove.svg")
     for options in (("--vectors", "glove.svg"), npy):
         done = program(*command, "train.txt", *options, "--plot", "glove.svg")
         assert "glove.svg: this file is also an input; write to another file" in " ".join(done.err.split())
     assert (program.directory / "glove.svg").read_text() == GLOVE
     os.mkfifo("pipe")
-    for options in (("--vectors", "pipe"), ("--vectors", "v.npy", "--vectors-words", "pipe")):
+    for options in (("--vectors", "pipe"), ("--vectors", "v.npy", "--recipe", "vectors_words=pipe")):
         done = program(*command, "train.txt", *options)
         assert "vectors: expected the file pipe, found something else" in done.err
-    assert program(*command, "train.txt", "--vectors-words", "pipe").status == 2
+    assert program(*command, "train.txt", "--recipe", "vectors_words=pipe").status == 2
 
 
 def test_missing_column_of_words(program):
     """Said of the file and the line, also by a model that takes any number of columns."""
     program.write(glove_txt=GLOVE, lines="U:%x[0,0]\nB\n", new_txt="\n\ndog\nbarks\n")
     program.write(train_txt="a dog N\na barks more V\n")
-    options = ("--template", "lines", "--ragged", "--vectors", "glove.txt", "--vectors-column", "1", "--rho1", "0.02")
+    options = (
+        "--template",
+        "lines",
+        "--ragged",
+        "--vectors",
+        "glove.txt",
+        "--recipe",
+        "vectors_column=1",
+        "--rho1",
+        "0.02",
+    )
     done = program("train", "train.txt", "-m", "m", *options)
     assert done.status == 0, done.err
     done = program("label", "-m", "m", "new.txt")

@@ -155,10 +155,18 @@ def test_a_recipe_stands_for_its_options(files, kind):
 def test_options_count_instead_of_a_recipe(files):
     (files.directory / "r.json").write_text('{"features": "words", "start": false, "boundary": "wapiti"}')
     expected = trained(files, "--template", "template.txt", "--no-start")
-    assert trained(files, "--recipe", "r.json", "--template", "template.txt", "--boundary", "crf++") == expected
+    assert trained(files, "--recipe", "r.json", "--template", "template.txt", "--recipe", "boundary=crf++") == expected
     assert trained(files, "--recipe", "r.json", "--start") == trained(
-        files, "--features", "words", "--boundary", "wapiti"
+        files, "--features", "words", "--recipe", "boundary=wapiti"
     )
+
+
+def test_the_last_recipe_counts(files):
+    (files.directory / "r.json").write_text('{"boundary": "wapiti", "template": "template.txt"}')
+    files.write(template_txt="U:%x[-1,0]\nB\n")
+    for recipes, boundary in ((["r.json", "boundary=crf++"], "crf++"), (["boundary=crf++", "r.json"], "wapiti")):
+        trained(files, *(option for text in recipes for option in ("--recipe", text)))
+        assert Model.load(files.directory / "m").template.boundary == boundary
 
 
 @pytest.mark.parametrize(

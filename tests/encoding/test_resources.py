@@ -257,7 +257,20 @@ def test_program(program):
     assert done.out.split()[1::2] == model.label(UNSEEN)
 
     program.write(t_txt="U:%x[0,0]\nU:%d[0,0,cities]\nB\n")
-    arguments = ["train", "a.txt", "-t", "t.txt", "-m", "m2", "--rho1", "0.01", "--lexicon", "cities=c.txt", "--refer"]
+    arguments = [
+        "train",
+        "a.txt",
+        "-t",
+        "t.txt",
+        "-m",
+        "m2",
+        "--rho1",
+        "0.01",
+        "--lexicon",
+        "cities=c.txt",
+        "--recipe",
+        "refer=true",
+    ]
     assert program(*arguments).status == 0
     assert Model.load("m2").template.resources[0].path.endswith("c.txt")
     program.write(c_txt="Oslo\n")
@@ -292,8 +305,8 @@ def test_program_caches_them(program):
         (["--features", "words", "--lexicon", "c=no.txt"], "lexicon c: expected the file no.txt, found none"),
         (["--lexicon", "c=a.txt"], "--lexicon needs --features or --template"),
         (
-            ["--features", "words", "--refer"],
-            "--refer needs --lexicon, --clusters, --classes or --vectors",
+            ["--features", "words", "--recipe", "refer=true"],
+            "--recipe refer needs --lexicon, --clusters, --classes or --vectors",
         ),
     ],
 )

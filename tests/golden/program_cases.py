@@ -39,7 +39,7 @@ TRAINING: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "any order": (["train.txt", "-t", "template.txt", "--order", "none", "--order-factor", "1.5"], SOME),
     "label parts": (["train.txt", "-t", "template.txt", "--label-parts", "bio"], (*SUMS, "sgd", "sgd-l1")),
     "class pairs": (["ud.txt", "-t", "template.txt", "--label-parts", "ud", "--class-pairs"], SOME),
-    "vectors": (["train.txt", "--features", "words", "--vectors", "vectors.txt", "--vectors-window", "1"], SUMS),
+    "vectors": (["train.txt", "--features", "words", "--vectors", "vectors.txt", "--recipe", "vectors_window=1"], SUMS),
     "group:attribute": (["train.txt", "--penalty", "group:attribute"], ("auto", "fista")),
     "tree": (["train.txt", "-t", "template.txt", "--penalty", "tree", "--group-weight", "0.5"], ("auto", "fista")),
     "cache": (["train.txt", "-t", "template.txt", "--cache", "cache", "--shard-tokens", "40"], SUMS),
@@ -57,7 +57,7 @@ ENCODING: dict[str, list[str]] = {
     "columns": ["train.txt"],
     "columns, template": ["train.txt", "-t", "template.txt"],
     "columns, stars": ["train.txt", "-t", "stars.txt"],
-    "columns, wapiti": ["train.txt", "-t", "template.txt", "--boundary", "wapiti", "--bytes"],
+    "columns, wapiti": ["train.txt", "-t", "template.txt", "--recipe", "boundary=wapiti", "--recipe", "bytes=true"],
     "columns, words": ["train.txt", "--features", "words"],
     "columns, tagging": ["train.txt", "--features", "tagging"],
     "columns, letters": ["letters.txt", "--features", "letters"],
@@ -267,7 +267,7 @@ def _others(setting: Setting) -> dict[str, Any]:
         found: dict[str, Any] = {"path": [_file(str(file)) for file in sorted(Path("path").glob("*.safetensors"))]}
         # What these tools can read: no start label, their boundary cells and macros, or attributes alone.
         readable = {
-            "wapiti": ["train.txt", "-t", "template.txt", "--no-start", "--boundary", "wapiti"],
+            "wapiti": ["train.txt", "-t", "template.txt", "--no-start", "--recipe", "boundary=wapiti"],
             "crf++": ["train.txt", "-t", "words.txt", "--no-start"],
             "crfsuite-binary": ["train.crfsuite", "--no-start", "--observed-only"],
         }

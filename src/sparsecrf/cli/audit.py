@@ -116,15 +116,15 @@ def audit(
 def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None:
     """Check the options before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.reading import asked_recipe, given_options
+    from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
     from sparsecrf.cli.train import check_distinct
     from sparsecrf.training.choices import check_options, declared_choices
 
     if inputs.dev is not None:
         raise OptionError("--dev: not for audit, which holds out parts of the data in turn")
-    check_readable(inputs.recipe)
+    check_readable(*recipe_files(inputs))
     check_options({"rho1": fitting.rho1, "rho2": fitting.rho2}, declared_choices(Inputs, given_options(inputs)))
-    recipe, files = asked_recipe(inputs), [*inputs.data, inputs.recipe]
+    recipe, files = asked_recipe(inputs), [*inputs.data, *recipe_files(inputs)]
     check_readable(*files, *recipe.files(resources=False))
     check_writable(*output, inputs.save_recipe, inputs=[*files, *recipe.files()])
     if len({os.path.realpath(name) for name in output}) < len(output):

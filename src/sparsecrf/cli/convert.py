@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from sparsecrf.chunks import CODES
-from sparsecrf.cli.options import Boundary, Bytes, Encoding
+from sparsecrf.cli.options import Encoding
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 
@@ -103,8 +103,18 @@ def convert(
             metavar="SCHEME",
         ),
     ] = None,
-    boundary: Boundary = None,
-    bytes: Bytes = False,
+    boundary: Annotated[
+        str,
+        typer.Option(
+            help="Names of the template's cells beyond the ends of a sequence: those of crf++ (_B-1, _B+1) or wapiti "
+            "(_x-1, _x+1).",
+            metavar="crf++|wapiti",
+        ),
+    ] = "crf++",
+    bytes: Annotated[
+        bool,
+        typer.Option("--bytes", help="Match regular expressions of the template against bytes, as Wapiti does."),
+    ] = False,
     encoding: Encoding = None,
 ) -> None:
     """Convert models to and from sparsecrf's format, data between the formats that `train` reads.
@@ -140,7 +150,7 @@ def convert(
         raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)
     check_writable(None if target == "-" else target, inputs=[source, template])
-    lines = None if template is None else Template.load(template, boundary or "crf++", bytes=bytes)
+    lines = None if template is None else Template.load(template, boundary, bytes=bytes)
     if is_data:
         conversion = _data(format_named(from_, "--from"), format_named(to, "--to"), lines, chunks)
     else:

@@ -105,56 +105,11 @@ Vectors: TypeAlias = Annotated[
     str | None,
     Declared(
         "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (per line a "
-        "word and its numbers), or a NumPy file with --vectors-words. The model file contains them.",
+        "word and its numbers), or a NumPy file. The model file contains them.",
         "--vectors",
         panel="Data",
         metavar="FILE",
         capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),
-    ),
-]
-VectorsWords: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="The words for the rows of an .npy file of --vectors, one per line.",
-        metavar="FILE",
-    ),
-]
-VectorsColumn: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="The column whose words are looked up in --vectors, counted from 0 (default), as in templates.",
-        metavar="N",
-        min=0,
-    ),
-]
-VectorsWindow: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="Also use the vectors of the N words before and after each token.",
-        metavar="N",
-        min=0,
-        max=10,
-    ),
-]
-VectorsScale: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="Multiply the standardised --vectors by X; this divides their penalties rho1 by X and rho2 by X^2. By "
-        "default 1, or as in the model of --init.",
-        metavar="X",
-    ),
-]
-Refer: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--refer",
-        rich_help_panel="Data",
-        help="Store only the path and a checksum of --lexicon, --clusters, --classes and --vectors in the model file, "
-        "not their content.",
     ),
 ]
 DevFile: TypeAlias = Annotated[
@@ -164,23 +119,6 @@ DevFile: TypeAlias = Annotated[
         "--dev",
         metavar="FILE",
         capabilities=has(Trait.DEV),
-    ),
-]
-Boundary: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="Names of the cells beyond the ends of a sequence: those of crf++ (_B-1, _B+1; default) or wapiti "
-        "(_x-1, _x+1).",
-        metavar="crf++|wapiti",
-    ),
-]
-Bytes: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--bytes",
-        rich_help_panel="Data",
-        help="Match regular expressions of the template against bytes, as Wapiti does, not characters.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -209,14 +147,15 @@ MinCount: TypeAlias = Annotated[
         ),
     ),
 ]
-RecipeFile: TypeAlias = Annotated[
-    str | None,
+RecipeSettings: TypeAlias = Annotated[
+    list[str] | None,
     typer.Option(
         "--recipe",
         rich_help_panel="Data",
         help="Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, as "
-        "written by --save-recipe. Options on the command line override it.",
-        metavar="FILE",
+        "written by --save-recipe; or one setting, such as refer=true. May be given more than once. Other options "
+        "override it.",
+        metavar="FILE|SETTING=VALUE",
     ),
 ]
 SaveRecipe: TypeAlias = Annotated[
@@ -273,22 +212,15 @@ class Inputs:
     clusters: Clusters = None
     classes: Classes = None
     vectors: Vectors = None
-    vectors_words: VectorsWords = None
-    vectors_column: VectorsColumn = None
-    vectors_window: VectorsWindow = None
-    vectors_scale: VectorsScale = None
-    refer: Refer = False
     dev: DevFile = None
     start: Start = None
-    boundary: Boundary = None
-    bytes: Bytes = False
     format: Format = None
     missing: Missing = None
     label_sets: LabelSets = None
     ragged: Annotated[bool, RAGGED] = False
     encoding: Annotated[str | None, ENCODING] = None
     min_count: MinCount = None
-    recipe: RecipeFile = None
+    recipe: RecipeSettings = None
     save_recipe: SaveRecipe = None
 
 

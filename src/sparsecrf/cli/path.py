@@ -136,16 +136,16 @@ def path(
 def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
     """All that can be wrong before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.reading import asked_recipe, given_options
+    from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
     from sparsecrf.contrib.plots import check_plot
     from sparsecrf.path.following import check_search
     from sparsecrf.training.choices import check_options, declared_choices
 
-    check_readable(inputs.recipe)
+    check_readable(*recipe_files(inputs))
     check_options({**vars(fitting), "rho1": RHO1}, declared_choices(Inputs, given_options(inputs)))
     grid = {"n_rho": fitting.n_rho, "rho_min_ratio": fitting.rho_min_ratio}
     check_search(fitting.rho2, inputs.dev is not None, grid)
-    recipe, files = asked_recipe(inputs), [*inputs.data, inputs.recipe, inputs.dev]
+    recipe, files = asked_recipe(inputs), [*inputs.data, *recipe_files(inputs), inputs.dev]
     check_readable(*files, *recipe.files(resources=False))
     os.makedirs(output, exist_ok=True)
     check_writable(shown.plot, inputs.save_recipe, inputs=[*files, *recipe.files()])

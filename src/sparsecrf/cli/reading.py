@@ -12,7 +12,7 @@ from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
-from sparsecrf.encoding.recipe_file import SETTINGS, TABLES
+from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_setting
 from sparsecrf.files.text import name_of
 from sparsecrf.progress import progress, say
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.shards.dataset import Dataset
 
-_OPTIONS = {name: "--" + name.replace("_", "-") for name in (*SETTINGS, "init")}
+#: Settings of a recipe, and --init, as the user types them.
+_TYPED = {
+    name: "--" + name.replace("_", "-") if hasattr(Inputs, name) or name == "init" else f"--recipe {name}"
+    for name in (*SETTINGS, "init")
+}
 
 
 def asked_recipe(inputs: Inputs) -> Recipe:
@@ -33,8 +37,16 @@ def asked_recipe(inputs: Inputs) -> Recipe:
             value = dict(_named_file(text, name) for text in value)
         if value is not None and (value is not False or name == "start"):
             given[name] = pathlib.Path(value) if name == "template" else value
-    base = Recipe() if inputs.recipe is None else Recipe.load(inputs.recipe)
-    return base.updated(given, _OPTIONS)
+    recipe = Recipe()
+    for text in inputs.recipe or ():
+        setting = read_setting(text)
+        recipe = recipe.with_file(text) if setting is None else recipe.updated(dict([setting]), _TYPED)
+    return recipe.updated(given, _TYPED)
+
+
+def recipe_files(inputs: Inputs) -> list[str]:
+    """The values of --recipe that are files."""
+    return [text for text in inputs.recipe or () if read_setting(text) is None]
 
 
 def given_options(inputs: Inputs) -> dict[str, Any]:

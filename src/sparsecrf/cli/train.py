@@ -201,10 +201,10 @@ def train(
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, shown: Shown) -> None:
     """Raise for files that cannot be read or written."""
     from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.reading import asked_recipe
+    from sparsecrf.cli.reading import asked_recipe, recipe_files
     from sparsecrf.contrib.plots import check_plot
 
-    recipe, files = asked_recipe(inputs), [inputs.recipe, inputs.dev, run.init, run.prior]
+    recipe, files = asked_recipe(inputs), [*recipe_files(inputs), inputs.dev, run.init, run.prior]
     check_readable(*(inputs.data if run.dask is None else ()), *files, *recipe.files(resources=False))
     outputs = {"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot}
     outputs["save_recipe"] = inputs.save_recipe
@@ -231,10 +231,10 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that do not go together."""
     from sparsecrf.cli.files import check_readable
-    from sparsecrf.cli.reading import given_options
+    from sparsecrf.cli.reading import given_options, recipe_files
     from sparsecrf.training.choices import check_options, declared_choices
 
-    check_readable(inputs.recipe)
+    check_readable(*recipe_files(inputs))
     of_run = declared_choices(RunOptions, vars(run)) + declared_choices(Inputs, given_options(inputs))
     check_options(vars(fitting), of_run)
 

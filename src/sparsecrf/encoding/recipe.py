@@ -247,8 +247,12 @@ class Recipe:
     @classmethod
     def load(cls, path: Path) -> Recipe:
         """Read the file of a recipe."""
+        return cls().with_file(path)
+
+    def with_file(self, path: Path) -> Recipe:
+        """The recipe with the settings in a file instead."""
         given = read_settings(os.fspath(path))
-        return cls(**given, called={key: f"{os.fspath(path)}, {key}" for key in given})
+        return self.updated(given, {key: f"{os.fspath(path)}, {key}" for key in given})
 
     def save(self, path: Path) -> None:
         """Write it to a file: TOML, or JSON if its name ends in .json. Raises for Python objects: functions, and

@@ -15,10 +15,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.files.atomic import write_atomically
 
 TABLES = ("lexicon", "clusters", "classes")  #: resources: files by name
@@ -45,6 +47,20 @@ def read_settings(source: str) -> dict[str, Any]:
         _check(value, key, source)
         given[key] = _placed(value, SETTINGS[key], partial(os.path.join, os.path.dirname(source)))
     return given
+
+
+def read_setting(text: str) -> tuple[str, Any] | None:
+    """A setting that is given as NAME=VALUE; None for other text."""
+    name, equals, given = text.partition("=")
+    if not equals or name not in SETTINGS:
+        return None
+    value: Any = given
+    if SETTINGS[name] in (_FLAG, _COUNT, _NUMBER):
+        with suppress(ValueError):
+            value = json.loads(given)
+    if not _is_right(value, SETTINGS[name]):
+        raise OptionError(f"--recipe {name}: expected {SETTINGS[name]}, found {given!r:.60}")
+    return name, value
 
 
 def write_settings(given: Mapping[str, Any], target: str) -> None:

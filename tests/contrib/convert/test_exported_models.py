@@ -41,7 +41,18 @@ def trained(program):
 
     def train(boundary, template=TEMPLATE, *options):
         program.write(t_txt=template, a_txt=column_text(sentences(40)))
-        arguments = ["-t", "t.txt", "-m", "m", "--boundary", boundary, "--rho1", "0.02", "--quiet", *options]
+        arguments = [
+            "-t",
+            "t.txt",
+            "-m",
+            "m",
+            "--recipe",
+            f"boundary={boundary}",
+            "--rho1",
+            "0.02",
+            "--quiet",
+            *options,
+        ]
         assert program("train", "a.txt", *arguments).status == 0
         return Model.load("m")
 
@@ -104,9 +115,9 @@ def with_template(text, *names, **options):
     ("tool", "model", "expected"),
     [
         ("wapiti", with_template(None, "w"), "expected a model with a template, found one without"),
-        ("wapiti", with_template("U:%x[-1,0]\n", "U:a"), "trained with --boundary wapiti, found one with crf"),
-        ("crf++", with_template("u:%x[1,0]\n", "u:a", boundary="wapiti"), "trained with --boundary crf"),
-        ("wapiti", with_template('U:%m[0,0,".$"]\n', "U:a"), "expected a model trained with --bytes"),
+        ("wapiti", with_template("U:%x[-1,0]\n", "U:a"), "trained with --recipe boundary=wapiti, found one with crf"),
+        ("crf++", with_template("u:%x[1,0]\n", "u:a", boundary="wapiti"), "trained with --recipe boundary=crf"),
+        ("wapiti", with_template('U:%m[0,0,".$"]\n', "U:a"), "expected a model trained with --recipe bytes=true"),
         ("wapiti", with_template("U:%x[0,0]\nu:%x[0,0]\n", "U:a"), "begin with U or with u, found both"),
         ("wapiti", with_template("U:start:%x[0,0]\n", "U:start:a"), "begins as lines made for Wapiti do"),
         ("crf++", with_template("U*:%x[0,0]\n*:%x[0,0]\n", "*:a"), "begins as lines made for CRF"),

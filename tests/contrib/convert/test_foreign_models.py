@@ -229,14 +229,15 @@ def test_wapiti_attributes_that_are_pieces_of_characters(tmp_path):
 
 @pytest.mark.slow
 def test_training_with_bytes(program):
-    """--bytes is kept in the model, and the cache of other data is not taken for these."""
+    """bytes is kept in the model, and the cache of other data is not taken for these."""
     program.write(t_txt='U:%m[0,0,".$"]\n', a_txt="ЖИ N\n\nЖЙ V\n\n")
-    for options in ([], ["--cache", "cache"], ["--cache", "cache", "--bytes"], ["--bytes"]):
+    by_bytes = ["--recipe", "bytes=true"]
+    for options in ([], ["--cache", "cache"], ["--cache", "cache", *by_bytes], by_bytes):
         assert program("train", "a.txt", "-t", "t.txt", "-m", "m", "--rho1", "0.1", *options).status == 0
         model = Model.load("m")
-        assert model.template.bytes == ("--bytes" in options)
+        assert model.template.bytes == ("bytes=true" in options)
         names = {model.vocabulary.attributes[k] for k in range(len(model.vocabulary.attributes))}
-        assert names <= ({"U:\\x98", "U:\\x99"} if "--bytes" in options else {"U:И", "U:Й"})
+        assert names <= ({"U:\\x98", "U:\\x99"} if "bytes=true" in options else {"U:И", "U:Й"})
         assert model.label([["ЖЙ"]]) == ["V"]
 
 

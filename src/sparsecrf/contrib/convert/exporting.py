@@ -29,7 +29,7 @@ class Tool:
     """What distinguishes another tool's models."""
 
     name: str
-    boundary: str  #: the name of its boundary cells, as for `--boundary`
+    boundary: str  #: the name of its boundary cells, as in a recipe
     before: str  #: the cell before the first token
     unigram: str  #: first letter of lines that condition labels
     bigram: str  #: of pairs
@@ -139,7 +139,7 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
     if template.boundary != tool.boundary and (line := _first(lines, lambda macro: macro.leaves)):
         raise InputError(
             f"template, line {line.text!r}: cells beyond the ends of a sequence have other names in {tool.name}; "
-            f"expected a model trained with --boundary {tool.boundary}, found one with {template.boundary}"
+            f"expected a model trained with --recipe boundary={tool.boundary}, found one with {template.boundary}"
         )
     letters = {str(line.parts[0])[0] for line in lines}
     if not letters.isdisjoint("Tt"):

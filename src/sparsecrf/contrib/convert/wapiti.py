@@ -204,8 +204,8 @@ def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     template = model.template
     if template is not None and not template.bytes and _has_expressions(template):
         raise InputError(
-            "template: regular expressions of Wapiti read bytes: expected a model trained with --bytes, found one "
-            "whose expressions read characters"
+            "template: regular expressions of Wapiti read bytes: expected a model trained with --recipe bytes=true, "
+            "found one whose expressions read characters"
         )
     made, Y = exported(model, _TOOL), len(model.labels)
     kinds = _kinds(made.attributes, "model")

@@ -44,9 +44,9 @@ def trial_data(model: Model, example: str) -> dict[str, Any]:
     if model.needs_vectors:
         raise InputError("--try: expected a model that contains word vectors, found one whose tokens come with vectors")
     if model.vectors is not None and model.vectors.origin is not None:
-        raise InputError("--try: expected a model that contains word vectors, found one with --refer")
+        raise InputError("--try: expected a model that contains word vectors, found one that refers to files")
     if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
-        raise InputError("--try: expected a model that contains its resources, found one with --refer")
+        raise InputError("--try: expected a model that contains its resources, found one that refers to files")
     return {
         "wasm": _packed(runtime()),
         "model": _packed(model.to_bytes()),
