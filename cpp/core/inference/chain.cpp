@@ -33,15 +33,18 @@ void check_paths(std::int64_t k) {
     if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
 }
 
-// One recursion and one lattice per thread.
-struct Workers {
-    Workers(const Potentials& potentials, int threads) {
-        for (int k = 0; k < threads; ++k) recursions.emplace_back(potentials);
-        lattices.resize(static_cast<std::size_t>(threads));
-    }
+// answer(i, recursion, lattice) for the lattice of every sequence i; each thread has its own recursion and lattice.
+template <class Answer>
+void for_each_lattice(const Corpus& corpus, const Constraints& constraints, const Potentials& tables, int threads,
+                      const Answer& answer) {
     std::vector<Recursion> recursions;
-    std::vector<OwnedLattice> lattices;
-};
+    for (int k = 0; k < threads; ++k) recursions.emplace_back(tables);
+    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        prepare(lattices[thread], corpus, i, constraints, tables.stride());
+        answer(i, recursions[thread], lattices[thread]);
+    });
+}
 
 // log Z of sequence i with the labels of `known` fixed on top of the constraints; -infinity if they exclude each other.
 double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const std::int32_t> known,
@@ -158,14 +161,11 @@ Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraint
 
 void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    const int threads = threads_for(corpus);
-    Workers workers(tables, threads);
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        OwnedLattice& lattice = workers.lattices[thread];
-        prepare(lattice, corpus, i, constraints, tables.stride());
-        workers.recursions[thread].forward(lattice);
+    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+        recursion.forward(lattice);
         out[i] = lattice.log_z;
-    });
+    };
+    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
 }
 
 void Chain::score(const Corpus& corpus, std::span<double> out) const {
@@ -182,12 +182,7 @@ void Chain::token_scores(const Corpus& corpus, std::span<const std::int32_t> lab
 
 void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    const int threads = threads_for(corpus);
-    Workers workers(tables, threads);
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        Recursion& recursion = workers.recursions[thread];
-        OwnedLattice& lattice = workers.lattices[thread];
-        prepare(lattice, corpus, i, constraints, tables.stride());
+    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
         recursion.forward(lattice);
         const double log_z = lattice.log_z;
         const auto known = std::span(corpus.labels).subspan(corpus.offsets[i], corpus.length(i));
@@ -202,23 +197,21 @@ void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::
             out[i] = log_partition_with(corpus, i, known, constraints, recursion, lattice, tables.stride()) - log_z;
         }
         out[i] = std::min(out[i], 0.0);
-    });
+    };
+    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
 }
 
 void Chain::marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
     const Potentials tables = potentials(corpus, constraints);
-    const int threads = threads_for(corpus);
-    Workers workers(tables, threads);
     const int Y = corpus.n_labels;
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        OwnedLattice& lattice = workers.lattices[thread];
-        prepare(lattice, corpus, i, constraints, tables.stride());
-        workers.recursions[thread].forward(lattice);
-        workers.recursions[thread].backward(lattice);
+    const auto answer = [&](std::int64_t, Recursion& recursion, OwnedLattice& lattice) {
+        recursion.forward(lattice);
+        recursion.backward(lattice);
         for (std::int64_t t = 0; t < lattice.length; ++t) {
             std::copy_n(lattice.p + t * tables.stride(), Y, out.data() + (lattice.first + t) * Y);
         }
-    });
+    };
+    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
 }
 
 void Chain::edge_marginals(const Corpus& corpus, std::int64_t sequence, const Constraints& constraints,
@@ -265,13 +258,10 @@ double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::in
 void Chain::viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
                     std::span<double> scores) const {
     const Potentials tables = potentials(corpus, constraints);
-    const int threads = threads_for(corpus);
-    Workers workers(tables, threads);
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        OwnedLattice& lattice = workers.lattices[thread];
-        prepare(lattice, corpus, i, constraints, tables.stride());
-        scores[i] = best_path(tables, workers.recursions[thread], lattice, labels.data() + lattice.first);
-    });
+    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+        scores[i] = best_path(tables, recursion, lattice, labels.data() + lattice.first);
+    };
+    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
 }
 
 std::vector<Labelling> Chain::nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
@@ -289,14 +279,11 @@ std::vector<std::vector<Labelling>> Chain::nbest(const Corpus& corpus, std::int6
                                                  const Constraints& constraints) const {
     check_paths(k);
     const Potentials tables = potentials(corpus, constraints);
-    const int threads = threads_for(corpus);
-    Workers workers(tables, threads);
     std::vector<std::vector<Labelling>> paths(static_cast<std::size_t>(corpus.n_sequences()));
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        OwnedLattice& lattice = workers.lattices[thread];
-        prepare(lattice, corpus, i, constraints, tables.stride());
-        paths[i] = best_paths(tables, workers.recursions[thread], lattice, k);
-    });
+    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+        paths[i] = best_paths(tables, recursion, lattice, k);
+    };
+    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
     return paths;
 }
 

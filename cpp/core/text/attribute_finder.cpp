@@ -48,15 +48,8 @@ void AttributeFinder::forget() {
 }
 
 inline std::uint32_t* AttributeFinder::kept(const Group& group, std::int64_t t, std::int64_t length) {
-    const std::int64_t row = group.cell.row.at(t, length);
-    std::int64_t place;
-    if (row >= 0 && row < length) {
-        place = 2 * kNear + values_.word(row, group.cell.column);
-    } else {
-        const std::int64_t distance = row < 0 ? -row : row - length + 1;
-        if (distance > kNear) return nullptr;
-        place = distance - 1 + (row < 0 ? 0 : kNear);
-    }
+    const std::int64_t place = Template::place(group.cell, values_, t, length);
+    if (place < 0) return nullptr;
     Column& column = columns_[group.cell.column];
     return column.ids.data() + static_cast<std::size_t>(place) * column.n_lines + group.place;
 }
@@ -111,7 +104,7 @@ void AttributeFinder::find_at(std::int64_t t, const Rows& rows, bool pairs, std:
     // New attributes get their ids in the order of the lines.
     if (sorted) return;
     std::sort(asked_.begin() + static_cast<std::ptrdiff_t>(first), asked_.end(),
-              [](const Asked& a, const Asked& b) { return a.line < b.line; });
+              [](const Lookup& a, const Lookup& b) { return a.line < b.line; });
 }
 
 void AttributeFinder::find(const Rows& rows, const StringTable& table, const Absent& absent, bool start,
@@ -141,14 +134,14 @@ void AttributeFinder::find(const Rows& rows, const StringTable& table, const Abs
         if (ahead > 0 && k < asked_.size()) table.prefetch_offset(asked_[k].hash);
         if (ahead > 0 && k >= ahead && k - ahead < asked_.size()) table.prefetch_text(asked_[k - ahead].hash);
         if (k < 2 * ahead) continue;
-        const Asked& asked = asked_[k - 2 * ahead];
+        const Lookup& asked = asked_[k - 2 * ahead];
         const std::uint32_t id = look_up(asked, rows, table, absent, first);
         ids[first + asked.at] = id;
         if (asked.kept != nullptr && id != kNoted) *asked.kept = id;
     }
 }
 
-std::uint32_t AttributeFinder::look_up(const Asked& asked, const Rows& rows, const StringTable& table,
+std::uint32_t AttributeFinder::look_up(const Lookup& asked, const Rows& rows, const StringTable& table,
                                        const Absent& absent, std::size_t first) {
     const bool composed = rows.is_text && composed_.has(asked.line);
     bool expanded = false;

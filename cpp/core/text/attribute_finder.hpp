@@ -68,7 +68,7 @@ class AttributeFinder {
         std::vector<std::uint32_t> ids;  // [2 kNear + words, n_lines], boundary cells first
     };
     // An attribute that must be looked up.
-    struct Asked {
+    struct Lookup {
         std::size_t at;  // t * lines + its place in the order of ids
         std::uint32_t t;
         std::uint32_t line;  // of the template
@@ -81,7 +81,7 @@ class AttributeFinder {
     void ask(std::size_t k, std::int64_t t, const Rows& rows, std::uint32_t* kept);
     // Writes the ids that are kept to here[lines], and asks for the others.
     void find_at(std::int64_t t, const Rows& rows, bool pairs, std::uint32_t* here);
-    std::uint32_t look_up(const Asked& asked, const Rows& rows, const StringTable& table, const Absent& absent,
+    std::uint32_t look_up(const Lookup& asked, const Rows& rows, const StringTable& table, const Absent& absent,
                           std::size_t first);
 
     std::shared_ptr<const Template> lines_;
@@ -93,7 +93,7 @@ class AttributeFinder {
     std::vector<Template::Kind> kinds_;    // [lines] in this order
     std::vector<std::uint32_t> constant_;  // [lines] in this order: the id of one without macros
     std::uint32_t n_known_ = 0;            // size of the table for which ids are cached
-    std::vector<Asked> asked_;             // of the sequence
+    std::vector<Lookup> asked_;            // of the sequence
     Expansion made_;                       // scratch
 };
 

@@ -43,15 +43,8 @@ void MergedRows::forget() {
 }
 
 inline MergedRows::Merged* MergedRows::kept(const Group& group, std::int64_t t) {
-    const std::int64_t length = sequence_->length, row = group.cell.row.at(t, length);
-    std::int64_t place;
-    if (row >= 0 && row < length) {
-        place = 2 * kNear + values_.word(row, group.cell.column);
-    } else {
-        const std::int64_t distance = row < 0 ? -row : row - length + 1;
-        if (distance > kNear) return nullptr;
-        place = distance - 1 + (row < 0 ? 0 : kNear);
-    }
+    const std::int64_t place = Template::place(group.cell, values_, t, sequence_->length);
+    if (place < 0) return nullptr;
     Column& column = columns_[group.cell.column];
     return column.merged.data() + static_cast<std::size_t>(place) * column.n_groups + group.place;
 }

@@ -128,6 +128,18 @@ class Template {
     };
     std::optional<Cell> only_cell(std::int64_t line) const;
 
+    // Of a row outside of a sequence: its index among the boundary cells near the ends, [2 kNear], those before the
+    // sequence first; -1: it is further away.
+    static std::int64_t near_index(std::int64_t row, std::int64_t length) {
+        const std::int64_t distance = row < 0 ? -row : row - length + 1;
+        return distance > kNear ? -1 : distance - 1 + (row < 0 ? 0 : kNear);
+    }
+    // The place of the value of a cell at position t in a table of its column, [2 kNear + words]; -1: it has none.
+    static std::int64_t place(const Cell& cell, const WordValues& values, std::int64_t t, std::int64_t length) {
+        const std::int64_t row = cell.row.at(t, length);
+        return row >= 0 && row < length ? 2 * kNear + values.word(row, cell.column) : near_index(row, length);
+    }
+
     // The attribute of a line at position t of a sequence.
     void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
     // Its id in a table; none: the table lacks it. `scratch` may be changed.

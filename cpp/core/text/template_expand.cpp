@@ -50,10 +50,9 @@ std::optional<HashedText> Template::known(const Item& item, const Rows& rows, co
         const std::int64_t cell = row * rows.n_columns + item.column;
         return HashedText{rows.cells[cell], rows.hashes[cell]};
     }
-    const std::int64_t distance = row < 0 ? -row : row - rows.length + 1;
-    if (distance > kNear) return std::nullopt;
-    const std::size_t k = static_cast<std::size_t>(distance - 1 + (row < 0 ? 0 : kNear));
-    return HashedText{near_[k], near_hashes_[k]};
+    const std::int64_t k = near_index(row, rows.length);
+    if (k < 0) return std::nullopt;
+    return HashedText{near_[static_cast<std::size_t>(k)], near_hashes_[static_cast<std::size_t>(k)]};
 }
 
 template <class F>
