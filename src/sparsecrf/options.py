@@ -33,13 +33,13 @@ STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: sections of the program's help
 
 
 #: What the parameter rho1 may be: a number, "small", or, where the data can be split, "auto".
-AskedRho1: TypeAlias = float | Literal["small", "auto"]
+Rho1Choice: TypeAlias = float | Literal["small", "auto"]
 
 
-def parsed_rho1(given: str | float) -> AskedRho1:
+def parsed_rho1(given: str | float) -> Rho1Choice:
     """The value of `--rho1`."""
     if given in (SMALL, AUTO):
-        return cast("AskedRho1", given)
+        return cast("Rho1Choice", given)
     try:
         rho1 = float(given)
     except ValueError:

@@ -225,7 +225,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportOptions:
     """How a command reports its progress and result."""
 
     plot: Plot = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, Shown, with_groups
+from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.compatibility import OptionError
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SEARCH, SOLVER, TOL
@@ -100,7 +100,7 @@ def path(
     ],
     inputs: Inputs,
     fitting: PathOptions,
-    shown: Shown,
+    reporting: ReportOptions,
     score: Annotated[
         str,
         typer.Option(
@@ -122,18 +122,18 @@ def path(
     from sparsecrf.cli.reading import read_labelled, recipe_for
     from sparsecrf.path import score_of
 
-    _check(output, inputs, fitting, shown)
-    read = read_labelled(inputs, recipe_for(inputs), threads=fitting.threads, quiet=shown.quiet)
+    _check(output, inputs, fitting, reporting)
+    read = read_labelled(inputs, recipe_for(inputs), threads=fitting.threads, quiet=reporting.quiet)
     unknown = {} if read.dev is None else read.dev.unknown.at
     models = _Models(output, read, score_of(score, read.label_names, unknown), fitting.threads)
     began = time.perf_counter()
-    found = _follow(read, fitting, models, quiet=shown.quiet)
-    _tell(found, models, shown, time.perf_counter() - began)
+    found = _follow(read, fitting, models, quiet=reporting.quiet)
+    _tell(found, models, reporting, time.perf_counter() - began)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> None:
+def _check(output: str, inputs: Inputs, fitting: PathOptions, reporting: ReportOptions) -> None:
     """All that can be wrong before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
@@ -148,9 +148,9 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, shown: Shown) -> N
     recipe, files = asked_recipe(inputs), [*inputs.data, *recipe_files(inputs), inputs.dev]
     check_readable(*files, *recipe.files(resources=False))
     os.makedirs(output, exist_ok=True)
-    check_writable(shown.plot, inputs.save_recipe, inputs=[*files, *recipe.files()])
-    if shown.plot is not None:
-        check_plot(shown.plot)
+    check_writable(reporting.plot, inputs.save_recipe, inputs=[*files, *recipe.files()])
+    if reporting.plot is not None:
+        check_plot(reporting.plot)
 
 
 def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
@@ -253,17 +253,17 @@ class _Models:
             write_atomically(os.path.join(self.folder, _BEST), file.read())
 
 
-def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
+def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float) -> None:
     """Write the best model, and report the result as text, JSON and a plot."""
     from sparsecrf.contrib.plots import plot_path
     from sparsecrf.progress import say
 
     if found.best is not None:
         models.write_best(found.best)
-    say(_closing(found, models.folder, seconds), quiet=shown.quiet)
+    say(_closing(found, models.folder, seconds), quiet=reporting.quiet)
     if found.advice is not None:
         say(f"warning: {found.advice}")
-    if shown.json:
+    if reporting.json:
         choice = {
             "best": found.best,
             "score": found.score,
@@ -272,8 +272,8 @@ def _tell(found: Path, models: _Models, shown: Shown, seconds: float) -> None:
             "warning": found.advice,
         }
         print(json.dumps({"path": models.table(), **choice, "time_s": seconds}))
-    if shown.plot is not None:
-        plot_path(found, file=shown.plot)
+    if reporting.plot is not None:
+        plot_path(found, file=reporting.plot)
 
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:

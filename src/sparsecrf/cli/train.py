@@ -11,7 +11,7 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, Shown, with_groups
+from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO
@@ -113,7 +113,7 @@ def train(
     inputs: Inputs,
     fitting: FitOptions,
     run: RunOptions,
-    shown: Shown,
+    reporting: ReportOptions,
 ) -> None:
     """Train a sparse CRF on labelled data and save it.
 
@@ -140,22 +140,23 @@ def train(
     from sparsecrf.training.data import TrainingData
 
     check_together(inputs, fitting, run)
-    check_files(model, inputs, fitting, run, shown)
+    check_files(model, inputs, fitting, run, reporting)
     warm, prior = (None if file is None else Model.load(file) for file in (run.init, run.prior))
     if prior is not None:
         check_prior(prior, "--prior")
     began = time.perf_counter()
-    with shown_warnings(), read(inputs, run, prior or warm, threads=fitting.threads, quiet=shown.quiet) as read_data:
+    reading = read(inputs, run, prior or warm, threads=fitting.threads, quiet=reporting.quiet)
+    with shown_warnings(), reading as read_data:
         labelled = replace(read_data, prior=prior)
         read_s = time.perf_counter() - began
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
             say(
                 f"--label-parts {fitting.label_parts}: no part is shared by some but not all labels",
-                quiet=shown.quiet,
+                quiet=reporting.quiet,
             )
         elif fitting.class_pairs and parts is not None and not parts.classes:
-            say("--class-pairs: no first part is shared by some but not all labels", quiet=shown.quiet)
+            say("--class-pairs: no first part is shared by some but not all labels", quiet=reporting.quiet)
         data = TrainingData(
             labelled.shards,
             observed_only=fitting.observed_only,
@@ -164,41 +165,41 @@ def train(
             parts=parts,
             threads=fitting.threads,
         )
-        say(size(labelled, data.n_virtual()), quiet=shown.quiet)
+        say(size(labelled, data.n_virtual()), quiet=reporting.quiet)
         for remark in remarks(labelled, inputs.data):
             say(remark)
         if (ignored := ignored_columns(labelled)) is not None:
-            say(ignored, quiet=shown.quiet)
+            say(ignored, quiet=reporting.quiet)
         init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
         if warm is not None and init is not None:
-            say(taken(run.init or "", warm, labelled, init), quiet=shown.quiet)
+            say(taken(run.init or "", warm, labelled, init), quiet=reporting.quiet)
         old = None if prior is None else weights_in(prior, labelled.vocabulary)
         if prior is not None and old is not None:
-            say(taken(run.prior or "", prior, labelled, old), quiet=shown.quiet)
-        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=shown.quiet)
+            say(taken(run.prior or "", prior, labelled, old), quiet=reporting.quiet)
+        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=reporting.quiet)
         # Save first: a second interrupt must not lose the model.
         made = labelled.model(found)
         made.save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
         result = summary(found, labelled, data, read_s, on_dev, fitting.rho1)
     if on_dev is not None:  # --quiet hides progress, not the result
-        say(str(on_dev), quiet=shown.quiet and shown.json)
-    say(closing(found, result, model, made.n_active), quiet=shown.quiet)
+        say(str(on_dev), quiet=reporting.quiet and reporting.json)
+    say(closing(found, result, model, made.n_active), quiet=reporting.quiet)
     if (warning := empty_model(found, labelled)) is not None:
-        say(warning, quiet=shown.quiet)
+        say(warning, quiet=reporting.quiet)
     elif found.stopped_by != "interrupt":
         if (saved := saved_by_small(found, fitting.rho1)) is not None:
-            say(saved, quiet=shown.quiet or shown.json)
+            say(saved, quiet=reporting.quiet or reporting.json)
         hint = next_step(labelled, inputs, fitting, is_continued=warm is not None or prior is not None)
-        say(hint or "", quiet=hint is None or shown.quiet or shown.json)
-    show(found, result, shown)
+        say(hint or "", quiet=hint is None or reporting.quiet or reporting.json)
+    show(found, result, reporting)
     if log_error is not None:
         raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")
     if found.stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 
 
-def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, shown: Shown) -> None:
+def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, reporting: ReportOptions) -> None:
     """Raise for files that cannot be read or written."""
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, recipe_files
@@ -206,12 +207,12 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
     recipe, files = asked_recipe(inputs), [*recipe_files(inputs), inputs.dev, run.init, run.prior]
     check_readable(*(inputs.data if run.dask is None else ()), *files, *recipe.files(resources=False))
-    outputs = {"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": shown.plot}
+    outputs = {"model": model, "checkpoint": fitting.checkpoint, "log": run.log, "plot": reporting.plot}
     outputs["save_recipe"] = inputs.save_recipe
     check_writable(*outputs.values(), inputs=[*inputs.data, *files, *recipe.files()])
     check_distinct(outputs)
-    if shown.plot is not None:
-        check_plot(shown.plot)
+    if reporting.plot is not None:
+        check_plot(reporting.plot)
 
 
 def check_distinct(outputs: dict[str, str | None]) -> None:
@@ -307,12 +308,12 @@ def _chosen(
     return choose_for(labelled, {**options, **space, "callback": lambda record: beat(note(record))}, watch.each)
 
 
-def show(found: Fit, result: dict[str, Any], shown: Shown) -> None:
+def show(found: Fit, result: dict[str, Any], reporting: ReportOptions) -> None:
     """The result for other programs, and as a plot."""
     from sparsecrf.cli.train_report import as_json
     from sparsecrf.contrib.plots import plot_convergence
 
-    if shown.json:
+    if reporting.json:
         print(as_json(result))
-    if shown.plot is not None and found.history:  # an interrupt may come before the first iteration
-        plot_convergence(found, file=shown.plot)
+    if reporting.plot is not None and found.history:  # an interrupt may come before the first iteration
+        plot_convergence(found, file=reporting.plot)

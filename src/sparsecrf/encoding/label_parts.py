@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparsecrf._core import LabelParts as Rows
 
 #: The name of a rule, a separator, a table of labels and their parts, or a function of a label.
-AskedParts = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
+LabelPartsChoice = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
 
 #: Rules by name; any other string of punctuation is a separator.
 RULES = ("bio", "ud")
@@ -46,7 +46,7 @@ class LabelParts(NamedTuple):
     classes: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, labels: Iterable[str], asked: AskedParts, *, classes: bool = False) -> LabelParts | None:
+    def of(cls, labels: Iterable[str], asked: LabelPartsChoice, *, classes: bool = False) -> LabelParts | None:
         """The parts of these labels by a rule; None if no part is shared by some but not all of them. With `classes`,
         labels with the same first part form a class; there are no classes if all labels share it, or no two do."""
         found: dict[str, list[int]] = {}
@@ -138,7 +138,7 @@ def check_asked(asked: object) -> None:
     )
 
 
-def _function(asked: AskedParts) -> Callable[[str], Iterable[str]]:
+def _function(asked: LabelPartsChoice) -> Callable[[str], Iterable[str]]:
     check_asked(asked)
     if isinstance(asked, Mapping):
         table = asked

@@ -17,7 +17,7 @@ _BLOCK = 1 << 22  # bytes that are read at a time
 _LONGEST_LINE = 1 << 26  # bytes
 
 
-class Read(NamedTuple):
+class VectorTable(NamedTuple):
     """The content of a file."""
 
     words: StringTable  #: the first of duplicates
@@ -58,7 +58,7 @@ def width_of(path: Path, words: Path | None = None) -> int:
     return text.width
 
 
-def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | None = None) -> Read:
+def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | None = None) -> VectorTable:
     """Read a file in pieces; only the `wanted` words and their lower case, if given. All lines are checked."""
     check_files(path, words)
     digest = hashlib.sha256()
@@ -83,10 +83,10 @@ def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | No
         text.add(rest)
     if text.n_lines == 0:
         raise InputError(f"{name}: expected lines with a word and its numbers, found none")
-    return Read(*text.take(), digest.hexdigest())
+    return VectorTable(*text.take(), digest.hexdigest())
 
 
-def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) -> Read:
+def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) -> VectorTable:
     import numpy as np
 
     for file_name in (words, path):
@@ -105,7 +105,7 @@ def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) 
     kept, table = kept_rows(names, wanted)
     values = np.ascontiguousarray(matrix if len(kept) == len(matrix) else matrix[kept], dtype=np.float32)
     check_finite(values, table, os.fspath(path))
-    return Read(table, values, digest.hexdigest())
+    return VectorTable(table, values, digest.hexdigest())
 
 
 def _matrix(path: Path) -> NDArray[Any]:

@@ -196,7 +196,7 @@ def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:
     raise InputError(f"{option}: expected a file or WordVectors, found {type(given).__name__}")
 
 
-class Looked(NamedTuple):
+class TrainingVectors(NamedTuple):
     """Vectors of the words of training data."""
 
     vectors: WordVectors
@@ -211,7 +211,7 @@ class Looked(NamedTuple):
 
 def look_up(
     vectors: WordVectors, seen: StringTable, words: NDArray[np.int32], standardize: bool = True, scale: float = 1.0
-) -> Looked:
+) -> TrainingVectors:
     """The vectors of the words of training data. `words`: the word number of each token (`Corpus.words`).
 
     Columns are standardised over the tokens that have a vector.
@@ -230,4 +230,4 @@ def look_up(
     own = DenseColumns.weighted(vectors.values[used], counts[used], standardize, scale)
     times = 2 * vectors.window + 1
     dense = DenseColumns([*own.mean, 0.0] * times, [*own.scale, scale] * times)
-    return Looked(vectors, dense, rows, float(np.mean(of_tokens >= 0)))
+    return TrainingVectors(vectors, dense, rows, float(np.mean(of_tokens >= 0)))

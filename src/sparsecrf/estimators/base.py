@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Choice, OptionError, Trait, has
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource, checked
 from sparsecrf.encoding.template import Template
@@ -39,12 +39,12 @@ from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.choices import check_options
-from sparsecrf.training.penalties import Asked, named
+from sparsecrf.training.penalties import PenaltyChoice, named
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
-#: Further options that `_penalty`, `_space` and `_watching` handle.
-_ASKED_ELSEWHERE = ("group_weight", "order_factor", "class_pairs", "callback", "prior")
+#: Further options that do not go to `fit` as they are.
+_HANDLED_HERE = ("class_pairs", "callback", "prior")
 _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
 
@@ -73,9 +73,9 @@ class TrainingCRF(HasSolverOptions):
     """An estimator that trains a `model_`. Subclasses have the parameters below, and others."""
 
     rho2: AskedRho2
-    penalty: Asked
+    penalty: PenaltyChoice
     order: int | None
-    label_parts: AskedParts | None
+    label_parts: LabelPartsChoice | None
     class_weight: ClassWeight
     solver: str
     template: Recipe | Template | str | os.PathLike[str] | None
@@ -187,22 +187,18 @@ class TrainingCRF(HasSolverOptions):
             "max_iter": self.max_iter,
             "threads": self._threads(),
             "seed": 0 if random is None else int(random.randint(2**31 - 1)),
-            **self._further_options(*_ASKED_ELSEWHERE),
+            **self._further_options(*_HANDLED_HERE),
         }
 
     def _penalty(self, data: Dataset) -> dict[str, Any]:
         """The penalty, which may need the names of attributes and labels."""
-        return {
-            "penalty": named(self.penalty, data.vocabulary, data.template),
-            "group_weight": self._option("group_weight"),
-        }
+        return {"penalty": named(self.penalty, data.vocabulary, data.template)}
 
     def _space(self, data: Dataset) -> dict[str, Any]:
-        """The feature space: how many labels features have, what conditions those of more than two, their penalty, and
-        the parts of labels."""
-        attributes = data.ngram_attributes()
-        order = {"order": self.order, "order_factor": self._option("order_factor"), "ngram_attributes": attributes}
-        return {**order, "parts": data.label_parts(self.label_parts, self._option("class_pairs"))}
+        """The feature space: how many labels features have, what conditions those of more than two, and the parts of
+        labels."""
+        parts = data.label_parts(self.label_parts, self._option("class_pairs"))
+        return {"order": self.order, "ngram_attributes": data.ngram_attributes(), "parts": parts}
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:

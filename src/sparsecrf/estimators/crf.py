@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import AUTO, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
@@ -22,13 +22,13 @@ from sparsecrf.estimators.record import fitted_attributes
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.model import Model
-from sparsecrf.options import AskedRho1
+from sparsecrf.options import Rho1Choice
 from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.choices import penalties_of
-from sparsecrf.training.penalties import Asked
+from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import renamed
 
@@ -117,7 +117,7 @@ class CRF(BaseCRF):
     @keeps_parameters
     def __init__(
         self,
-        rho1: AskedRho1 = RHO1,
+        rho1: Rho1Choice = RHO1,
         rho2: AskedRho2 = RHO2,
         solver: str = SOLVER,
         template: Recipe | Template | str | os.PathLike[str] | None = None,
@@ -134,9 +134,9 @@ class CRF(BaseCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         order: int | None = ORDER,
-        label_parts: AskedParts | None = None,
+        label_parts: LabelPartsChoice | None = None,
         class_weight: ClassWeight = None,
-        penalty: Asked = PENALTY,
+        penalty: PenaltyChoice = PENALTY,
         solver_options: Mapping[str, Any] | None = None,
     ) -> None: ...
 

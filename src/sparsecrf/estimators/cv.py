@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import ORDER, PENALTY, RHO2, SOLVER, TOL
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
@@ -27,7 +27,7 @@ from sparsecrf.path import Path, cross_validate
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
-from sparsecrf.training.penalties import Asked
+from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import warn_deprecated
 
@@ -96,9 +96,9 @@ class CRFCV(BaseCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         order: int | None = ORDER,
-        label_parts: AskedParts | None = None,
+        label_parts: LabelPartsChoice | None = None,
         class_weight: ClassWeight = None,
-        penalty: Asked = PENALTY,
+        penalty: PenaltyChoice = PENALTY,
         solver_options: Mapping[str, Any] | None = None,
     ) -> None: ...
 

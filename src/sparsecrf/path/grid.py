@@ -22,7 +22,7 @@ from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.penalties import Asked, kind_of
+from sparsecrf.training.penalties import PenaltyChoice, kind_of
 from sparsecrf.training.penalty import ElasticNet, Strengths
 from sparsecrf.warn import renamed
 
@@ -38,7 +38,7 @@ def rho_max(
     *,
     observed_only: bool = False,
     numbers: Numbers | None = None,
-    penalty: Asked = PENALTY,
+    penalty: PenaltyChoice = PENALTY,
     group_weight: float = GROUP_WEIGHT,
     order_factor: float = ORDER_FACTOR,
     threads: int = 0,

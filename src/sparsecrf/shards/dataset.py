@@ -10,12 +10,12 @@ from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns, name_columns
 from sparsecrf.encoding.encode import PieceEncoder
 from sparsecrf.encoding.label_names import LabelNames
-from sparsecrf.encoding.label_parts import AskedParts, LabelParts
+from sparsecrf.encoding.label_parts import LabelParts, LabelPartsChoice
 from sparsecrf.encoding.rare import without_rare
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.unknown_labels import UnknownLabels, unknown_in
-from sparsecrf.encoding.vectors import Looked, WordVectors, look_up
+from sparsecrf.encoding.vectors import TrainingVectors, WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import Source, name_of, readable_twice
 from sparsecrf.model import Model
@@ -72,7 +72,7 @@ class Dataset:
         """By id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
-    def label_parts(self, asked: AskedParts | None, class_pairs: bool = False) -> LabelParts | None:
+    def label_parts(self, asked: LabelPartsChoice | None, class_pairs: bool = False) -> LabelParts | None:
         """The parts of the labels by this rule, with classes for `class_pairs`; None if they have none."""
         return None if asked is None else LabelParts.of(self.label_names, asked, classes=class_pairs)
 
@@ -115,7 +115,7 @@ class Dataset:
         corpus, vocabulary = without_rare(self.corpus, self.vocabulary, self.recipe.min_count, range(n_dense))
         return replace(self, shards=corpus, vocabulary=vocabulary)
 
-    def with_vectors(self, looked: Looked, words: Any) -> Dataset:
+    def with_vectors(self, looked: TrainingVectors, words: Any) -> Dataset:
         """With the vectors of these words, by number, as dense columns."""
         corpus = looked.added(self.corpus, words, self.vocabulary.attributes)
         return replace(self, shards=corpus, dense=looked.dense, vectors=looked.vectors)

@@ -13,7 +13,7 @@ from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Tr
 from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
-from sparsecrf.options import PRIOR, AskedRho1, FitOptions
+from sparsecrf.options import PRIOR, FitOptions, Rho1Choice
 from sparsecrf.training import solvers
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.penalties import kind_of
@@ -60,7 +60,7 @@ def _solver(name: Any) -> Capabilities:
     return solvers.SOLVERS[name].capabilities
 
 
-def penalties_of(rho1: AskedRho1, rho2: Any) -> tuple[float, float]:
+def penalties_of(rho1: Rho1Choice, rho2: Any) -> tuple[float, float]:
     """Both as numbers: "small" stands for a rho1 and, if rho2 is the default, a rho2."""
     if rho2 == SEARCH:
         raise OptionError(

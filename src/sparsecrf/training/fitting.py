@@ -34,7 +34,7 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import Dev, check_same_vocabulary
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.penalties import Asked, kind_of
+from sparsecrf.training.penalties import PenaltyChoice, kind_of
 from sparsecrf.training.penalty import Strengths
 from sparsecrf.training.prior import added, fingerprint
 from sparsecrf.training.result import Fit
@@ -54,7 +54,7 @@ def fit(
     *,
     rho1: float | Literal["small"] = RHO1,
     rho2: float = RHO2,
-    penalty: Asked = PENALTY,
+    penalty: PenaltyChoice = PENALTY,
     group_weight: float = GROUP_WEIGHT,
     solver: str = SOLVER,
     solver_options: Mapping[str, Any] | None = None,

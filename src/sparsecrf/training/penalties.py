@@ -19,10 +19,10 @@ PENALTIES: dict[str, PenaltyKind] = {
     kind.name: kind for kind in (ElasticNetKind(), ByAttribute(), ByLine(), ByLabel(), Tree())
 }
 #: Values of `penalty=`: a name, `FeatureGroups`, or a kind of penalty of your own.
-Asked = str | PenaltyKind
+PenaltyChoice = str | PenaltyKind
 
 
-def kind_of(asked: Asked) -> PenaltyKind:
+def kind_of(asked: PenaltyChoice) -> PenaltyKind:
     """The kind of penalty; "group" means groups by attribute."""
     if not isinstance(asked, str):
         return asked
@@ -33,6 +33,6 @@ def kind_of(asked: Asked) -> PenaltyKind:
     return kind
 
 
-def named(asked: Asked, vocabulary: Vocabulary, template: Template | None = None) -> PenaltyKind:
+def named(asked: PenaltyChoice, vocabulary: Vocabulary, template: Template | None = None) -> PenaltyKind:
     """The penalty for `fit`, with the names of attributes or labels if it needs them."""
     return kind_of(asked).named(vocabulary, template)

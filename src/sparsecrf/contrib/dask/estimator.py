@@ -16,7 +16,7 @@ from sparsecrf.contrib.dask.labelling import over_partitions
 from sparsecrf.contrib.dask.partitions import in_step, partitions_of
 from sparsecrf.contrib.dask.training import train
 from sparsecrf.defaults import ORDER, RHO1, RHO2, SOLVER, TOL
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.base import TrainingCRF
@@ -66,7 +66,7 @@ class DaskCRF(TrainingCRF):
         bigrams: Bigrams = "bias",
         start: bool = True,
         order: int | None = ORDER,
-        label_parts: AskedParts | None = None,
+        label_parts: LabelPartsChoice | None = None,
         solver_options: Mapping[str, Any] | None = None,
         timeout: float = TIMEOUT,
     ) -> None: ...
@@ -89,7 +89,7 @@ class DaskCRF(TrainingCRF):
         classes = {"label_parts": self.label_parts, "class_pairs": self._option("class_pairs")}
         check_options(classes, [Choice("", "data on a cluster", has(Trait.SEVERAL_SHARDS))])
         template: Any = self.template
-        options = self._options() | {"group_weight": self._option("group_weight")}
+        options = self._options()
         del options["seed"]
         with self._watching() as callback:
             found = train(
@@ -105,7 +105,6 @@ class DaskCRF(TrainingCRF):
                 timeout=self.timeout,
                 rho1=self.rho1,
                 order=self.order,
-                order_factor=self._option("order_factor"),
                 label_parts=self.label_parts,
                 callback=callback,
                 **options,

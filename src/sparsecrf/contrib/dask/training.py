@@ -14,7 +14,7 @@ from sparsecrf.contrib.dask.cluster import TIMEOUT, Cluster
 from sparsecrf.contrib.dask.encoding import encode
 from sparsecrf.contrib.dask.partitions import PARTITION_BYTES
 from sparsecrf.defaults import SOLVER
-from sparsecrf.encoding.label_parts import AskedParts
+from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Bigrams
@@ -53,7 +53,7 @@ def train(
     timeout: float = TIMEOUT,
     partition_bytes: int = PARTITION_BYTES,
     solver: str = SOLVER,
-    label_parts: AskedParts | None = None,
+    label_parts: LabelPartsChoice | None = None,
     **options: Any,
 ) -> Trained:
     """Train on partitions, each of which becomes a shard on a worker.
