@@ -16,17 +16,6 @@ from sparsecrf import CRF, Model, Vocabulary, fit
 from sparsecrf.scorers import chunk_f1_score
 
 
-@pytest.fixture(scope="module")
-def data():
-    X, y = sentences(60, seed=1)
-    return dicts(X), y
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return CRF(**OPTIONS).fit(*data)
-
-
 @pytest.mark.slow
 def test_it_is_what_fit_finds(data, fitted):
     vocabulary = Vocabulary()

@@ -2,21 +2,9 @@
 
 import numpy as np
 import pytest
-from sentences import dicts, sentences
 from sklearn.exceptions import NotFittedError
 
 from sparsecrf import CRF, InputError
-
-
-@pytest.fixture(scope="module")
-def data():
-    X, y = sentences(20, seed=1)
-    return dicts(X), y
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return CRF(rho1=0.3).fit(*data)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_marginals", "predict_spans", "score", "predict_nbest"])

@@ -7,21 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
-from sentences import dicts, sentences
+from sentences import sentences
 
 from estimators import OPTIONS, same
 from sparsecrf import CRF, InputError, Template
-
-
-@pytest.fixture(scope="module")
-def data():
-    X, y = sentences(60, seed=1)
-    return dicts(X), y
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return CRF(**OPTIONS).fit(*data)
 
 
 @pytest.mark.slow

@@ -30,17 +30,6 @@ def run(code, *arguments, install=INSTALL):
 # ---- Modules
 
 
-def test_libraries_that_import_the_originals():
-    run(
-        "import pycrfsuite, sklearn_crfsuite, sklearn_crfsuite.metrics\n"
-        "from sklearn_crfsuite import CRF, metrics, scorers, utils\n"
-        "from pycrfsuite._logparser import TrainLogParser\n"
-        "from sklearn_crfsuite.trainer import LinePerIterationTrainer\n"
-        "assert CRF is c.CRF and pycrfsuite.Tagger is c.Tagger and sklearn_crfsuite.metrics is c.metrics\n"
-        "assert issubclass(LinePerIterationTrainer, pycrfsuite.Trainer)\n"
-    )
-
-
 def test_a_program_that_only_tags_imports_no_scikit_learn(tmp_path):
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.append(X[0], Y[0])
@@ -57,7 +46,7 @@ def test_a_program_that_only_tags_imports_no_scikit_learn(tmp_path):
     )
 
 
-def test_modules_are_found_and_reloaded():
+def test_modules_are_found_and_reloaded_and_imported_as_the_originals():
     run(
         "from importlib import import_module, reload\n"
         "from importlib.util import find_spec\n"
@@ -74,6 +63,11 @@ def test_modules_are_found_and_reloaded():
         "assert sklearn_crfsuite.CRF is c.CRF\n"
         "assert sklearn_crfsuite.compat.BaseEstimator is sklearn.base.BaseEstimator\n"
         "assert find_spec('pycrfsuite.other') is None and find_spec('sklearn_crfsuite.other') is None\n"
+        "from sklearn_crfsuite import CRF, metrics, scorers, utils\n"
+        "from pycrfsuite._logparser import TrainLogParser\n"
+        "from sklearn_crfsuite.trainer import LinePerIterationTrainer\n"
+        "assert CRF is c.CRF and sklearn_crfsuite.metrics is c.metrics\n"
+        "assert issubclass(LinePerIterationTrainer, pycrfsuite.Trainer)\n"
     )
 
 
@@ -121,58 +115,67 @@ def test_eli5():
 
 OPEN = """
 import json, pickle
-with open(sys.argv[1], "rb") as file:
-    crf = pickle.load(file)
-assert type(crf) is c.CRF, type(crf)
-X = json.loads(sys.argv[2])
-last = crf.training_log_.last_iteration
-print(json.dumps([crf.predict(X).tolist(), crf.get_params()["c2"], last["loss"], crf.state_features_["n", "sunny"]]))
-again = pickle.loads(pickle.dumps(crf))
-assert again.predict(X).tolist() == crf.predict(X).tolist()
+X = json.loads(sys.argv[1])
+for path in sys.argv[2:]:
+    with open(path, "rb") as file:
+        crf = pickle.load(file)
+    assert type(crf) is c.CRF, type(crf)
+    last, weight = crf.training_log_.last_iteration, crf.state_features_["n", "sunny"]
+    print(json.dumps([crf.predict(X).tolist(), crf.get_params()["c2"], last["loss"], weight]))
+    again = pickle.loads(pickle.dumps(crf))
+    assert again.predict(X).tolist() == crf.predict(X).tolist()
 """
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_pickles_of_sklearn_crfsuite(tmp_path, named):
-    options = {"model_filename": str(tmp_path / "model")} if named else {}
-    theirs = sklearn_crfsuite.CRF(c2=0.25, max_iterations=20, **options).fit(X, Y, X[:1], Y[:1])
-    (tmp_path / "pickle").write_bytes(pickle.dumps(theirs))
-    labels, c2, loss, weight = json.loads(run(OPEN, tmp_path / "pickle", json.dumps(X)))
-    assert labels == theirs.predict(X).tolist()
-    assert c2 == 0.25
-    assert loss == theirs.training_log_.last_iteration["loss"]
-    assert weight == pytest.approx(theirs.state_features_["n", "sunny"], abs=1e-6)
+def test_pickles_of_sklearn_crfsuite(tmp_path):
+    all_of_theirs, pickles = [], [tmp_path / "named.pickle", tmp_path / "unnamed.pickle"]
+    for path, options in zip(pickles, ({"model_filename": str(tmp_path / "model")}, {}), strict=True):
+        theirs = sklearn_crfsuite.CRF(c2=0.25, max_iterations=20, **options).fit(X, Y, X[:1], Y[:1])
+        path.write_bytes(pickle.dumps(theirs))
+        all_of_theirs.append(theirs)
+    answers = run(OPEN, json.dumps(X), *pickles).splitlines()
+    for theirs, answer in zip(all_of_theirs, answers, strict=True):
+        labels, c2, loss, weight = json.loads(answer)
+        assert labels == theirs.predict(X).tolist()
+        assert c2 == 0.25
+        assert loss == theirs.training_log_.last_iteration["loss"]
+        assert weight == pytest.approx(theirs.state_features_["n", "sunny"], abs=1e-6)
 
 
 OPEN_OLD = """
-import json, os, pickle
-with open(sys.argv[1], "rb") as file:
-    crf = pickle.load(file)
-X, Y = json.loads(sys.argv[2])
-labels = crf.predict(X).tolist()
-name = crf.modelfile.name
-print(json.dumps([name, crf.get_params()["keep_tempfiles"], labels]))
-import pycrfsuite
-tagger = pycrfsuite.Tagger()
-tagger.open(name)
-assert [tagger.tag(x) for x in X] == labels
-crf.fit(X, [y[::-1] for y in Y])
-assert crf.predict(X).tolist() == [y[::-1] for y in Y]
+import json, os, pickle, pycrfsuite
+X, Y = json.loads(sys.argv[1])
+for path in sys.argv[2:]:
+    with open(path, "rb") as file:
+        crf = pickle.load(file)
+    labels = crf.predict(X).tolist()
+    name = crf.modelfile.name
+    print(json.dumps([name, crf.get_params()["keep_tempfiles"], labels]))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(name)
+    assert [tagger.tag(x) for x in X] == labels
+    crf.fit(X, [y[::-1] for y in Y])
+    assert crf.predict(X).tolist() == [y[::-1] for y in Y]
 """
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_pickles_of_older_versions(tmp_path, monkeypatch, named):
+def test_pickles_of_older_versions(tmp_path, monkeypatch):
     """Up to 0.3.6 estimators kept two of their parameters in `modelfile` alone."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    options = {"model_filename": str(tmp_path / "model")} if named else {"keep_tempfiles": True}
-    theirs = sklearn_crfsuite.CRF(c2=0.25, max_iterations=20, **options).fit(X, Y)
-    del theirs.keep_tempfiles, theirs.model_filename
-    (tmp_path / "pickle").write_bytes(pickle.dumps(theirs))
-    name, keep, labels = json.loads(run(OPEN_OLD, tmp_path / "pickle", json.dumps([X, Y])))
-    assert labels == Y
-    assert keep is not named
-    assert (name == str(tmp_path / "model")) is named
+    all_of_theirs, pickles = [], [tmp_path / "named.pickle", tmp_path / "unnamed.pickle"]  # their files must stay
+    for path, options in zip(
+        pickles, ({"model_filename": str(tmp_path / "model")}, {"keep_tempfiles": True}), strict=True
+    ):
+        theirs = sklearn_crfsuite.CRF(c2=0.25, max_iterations=20, **options).fit(X, Y)
+        del theirs.keep_tempfiles, theirs.model_filename
+        path.write_bytes(pickle.dumps(theirs))
+        all_of_theirs.append(theirs)
+    answers = run(OPEN_OLD, json.dumps([X, Y]), *pickles).splitlines()
+    for named, answer in zip((True, False), answers, strict=True):
+        name, keep, labels = json.loads(answer)
+        assert labels == Y
+        assert keep is not named
+        assert (name == str(tmp_path / "model")) is named
 
 
 def test_pickles_under_the_old_name_of_the_package():
