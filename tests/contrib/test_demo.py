@@ -42,7 +42,7 @@ def run(*arguments, **environment):
 @pytest.mark.slow
 def test_letters_to_sounds(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
-    done = run("--data", "cmudict", "--words", "150", "-o", str(tmp_path / "made"))
+    done = run("--data", "cmudict", "--words", "100", "-o", str(tmp_path / "made"))
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith("the chosen one  iteration")
     for part in ("Alignment", "K+S", "chosen: rho1 =", "letters (tokens)", "words (any sound)", "what to do next"):

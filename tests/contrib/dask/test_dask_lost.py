@@ -56,9 +56,10 @@ def elsewhere():
 
 def test_a_killed_worker_changes_nothing(elsewhere, data):
     X, y = data
+    options = {**OPTIONS, "max_iter": 8}
     here = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
     with here, Client(here) as client:
-        trained = train(client, cut(X), cut(y), **OPTIONS)
+        trained = train(client, cut(X), cut(y), **options)
     killed = []
 
     def kill(record):
@@ -68,8 +69,9 @@ def test_a_killed_worker_changes_nothing(elsewhere, data):
 
     _, address = elsewhere(2, "processes")
     with Client(address, timeout=60) as client:
-        found = train(client, cut(X), cut(y), callback=kill, timeout=600.0, **OPTIONS)
+        found = train(client, cut(X), cut(y), callback=kill, timeout=600.0, **options)
         assert killed
+        assert found.fit.stopped_by == "max_iter"
         assert killed[0] not in client.run(os.getpid).values()
     assert found.model.to_bytes() == trained.model.to_bytes()
 
