@@ -150,7 +150,7 @@ class FitOptions:
         Any,
         Declared(
             f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL}: the penalties of a small model. "
-            f"{AUTO}: both penalties are chosen by the score on held-out data, --dev or a part of TRAIN.",
+            f"{AUTO}: it is chosen by the score on held-out data, --dev or a part of TRAIN.",
             "--rho1",
             metavar=f"X|{SMALL}|{AUTO}",
             parse=parsed_rho1,

@@ -121,7 +121,7 @@ def test_fields_of_a_group_are_options():
 
 def test_train_chooses_penalties(files):
     files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
-    said = re.compile(r"rho1 [\d.]+, rho2 [\d.]+ chosen among \d pairs: token accuracy 100.00 % on held-out data")
+    said = re.compile(r"rho1 0.1 chosen among 0.1(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % on held-out data")
     for more in ([], ["--dev", "dev.txt"]):
         done = files("train", "train.txt", "-m", "m", "--rho1", "auto", "--json", *more)
         assert said.search(done.err)

@@ -1,4 +1,4 @@
-"""rho1="auto": which pairs of penalties are tried, on what they are scored, and the fit to all data."""
+"""rho1="auto": which values of rho1 are tried, on what they are scored, and the fit to all data."""
 
 import numpy as np
 import pytest
@@ -7,66 +7,60 @@ from numpy.testing import assert_array_equal
 from sparsecrf import CRF, InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.defaults import RHO1, RHO2
-from sparsecrf.path.auto import TOL, choose_penalties, marked_documents, thirds
-from sparsecrf.path.near import FACTOR, LIMITS, MARGIN, Near
+from sparsecrf.path import PathWarning
+from sparsecrf.path.auto import FACTOR, LIMITS, MARGIN, TOL, Near, choose_penalties, halves, marked_documents
 from sparsecrf.path.scores import BY_TOKENS
 
 
 def follow(error, plan=None):
-    """All that the plan tries where `error` is a function of both penalties, and which it chooses."""
+    """All values of rho1 that the plan tries where `error` is a function of it, and which it chooses."""
     plan, tried, errors = plan or Near(), [], []
     while step := plan.next(tried, errors):
         assert plan.left(tried, errors) >= len(step) == 1
         tried += step
-        errors.append(error(*step[0]))
+        errors.append(error(step[0].rho1))
         assert len(tried) < 60
     assert len(set(tried)) == len(tried)
-    return tried, tried[plan.best(tried, errors)]
+    assert {p.rho2 for p in tried} == {plan.rho2}
+    return [p.rho1 for p in tried], tried[plan.best(tried, errors)].rho1
 
 
-def bowl(rho1, rho2):
-    return lambda a, b: 2 + abs(np.log(a / rho1)) + abs(np.log(b / rho2))
+def bowl(rho1):
+    return lambda a: 2 + abs(np.log(a / rho1))
 
 
 @pytest.mark.parametrize("rho1", [3.0, 0.3, 0.1, 0.01])
-@pytest.mark.parametrize("rho2", [1.0, 0.1, 0.02])
-def test_it_finds_the_best_and_does_not_end_at_an_edge(rho1, rho2):
-    tried, found = follow(bowl(rho1, rho2))
-    assert FACTOR**-0.5 <= found.rho1 / rho1 <= FACTOR**0.5 * (1 + 1e-9)
-    assert FACTOR**-0.5 <= found.rho2 / rho2 <= FACTOR**0.5 * (1 + 1e-9)
-    for name in ("rho1", "rho2"):
-        values = [getattr(p, name) for p in tried]
-        assert min(values) < getattr(found, name) < max(values)
+def test_it_finds_the_best_and_does_not_end_at_an_edge(rho1):
+    tried, found = follow(bowl(rho1))
+    assert FACTOR**-0.5 <= found / rho1 <= FACTOR**0.5 * (1 + 1e-9)
+    assert min(tried) < found < max(tried)
 
 
-def test_it_begins_at_a_larger_rho1_and_takes_five_fits():
-    tried, found = follow(bowl(RHO1, RHO2))
-    assert tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
-    assert len(tried) == 5
-    assert found == (RHO1, RHO2)
+@pytest.mark.parametrize("rho2", [RHO2, 2.0, 0.0])
+@pytest.mark.parametrize("steps", [0, -1])
+def test_it_takes_three_fits_at_the_default_or_one_below(steps, rho2):
+    rho1 = RHO1 * FACTOR**steps
+    tried, found = follow(bowl(rho1), Near(rho2))
+    assert tried[:2] == [RHO1, RHO1 / FACTOR]
+    assert len(tried) == 3
+    assert found == rho1
 
 
 def test_small_differences_do_not_move_it():
     rng = np.random.default_rng(0)
-    assert follow(lambda *_: 10 * (1 - MARGIN * 0.9 * rng.random()))[1] == (RHO1, RHO2)
+    assert follow(lambda _: 10 * (1 - MARGIN * 0.9 * rng.random()))[1] == RHO1
     for gain, steps in ((0.5 * MARGIN, 0), (2 * MARGIN, 3)):  # of each step to a smaller rho1, down to three steps
-        _, found = follow(lambda a, b, gain=gain: 10 * (1 - gain) ** min(3, -np.log(a / RHO1) / np.log(FACTOR)))
-        assert found == (pytest.approx(RHO1 / FACTOR**steps), RHO2)
+        _, found = follow(lambda a, gain=gain: 10 * (1 - gain) ** min(3, -np.log(a / RHO1) / np.log(FACTOR)))
+        assert found == pytest.approx(RHO1 / FACTOR**steps)
 
 
 def test_it_ends_at_the_limits_or_without_errors():
-    _, found = follow(lambda a, b: 50 + np.log(a) + np.log(b))
-    for name, (low, _) in LIMITS.items():
-        assert low <= getattr(found, name) < FACTOR * low
-    tried, _ = follow(lambda *_: 0.0)
-    assert len(tried) == 2
-
-
-@pytest.mark.parametrize("rho2", [2.0, 0.0])
-def test_a_given_rho2_stays(rho2):
-    tried, found = follow(lambda a, _: bowl(0.9, 0.1)(a, 0.1), Near(rho2, fixed=True))
-    assert {p.rho2 for p in tried} == {rho2}
-    assert found.rho1 == pytest.approx(0.9)
+    _, found = follow(lambda a: 50 + np.log(a))
+    assert LIMITS[0] <= found < FACTOR * LIMITS[0]
+    _, found = follow(lambda a: 50 - np.log(a))
+    assert LIMITS[1] / FACTOR < found <= LIMITS[1]
+    tried, _ = follow(lambda _: 0.0)
+    assert len(tried) == 1
 
 
 @pytest.fixture(scope="module")
@@ -76,22 +70,33 @@ def task():
     return corpus, vocabulary.encode(*paper_hmm().sample(60, rng))
 
 
-def test_thirds_keep_documents_together(task):
+def test_halves_keep_documents_together(task):
     numbers = np.repeat(np.arange(12), 5)
-    one, two = thirds(task[0], numbers, BY_TOKENS, {})
-    for part in (one, two):
-        assert_array_equal(np.sort(np.concatenate([part.train, part.out])), np.arange(60))
+    one, two = halves(task[0], numbers, BY_TOKENS, {})
+    for part, other in ((one, two), (two, one)):
+        assert_array_equal(part.train, other.out)
         assert set(numbers[part.train]).isdisjoint(numbers[part.out])
-        assert len(part.train) == 20
-    assert set(one.train).isdisjoint(two.train)
-    first, second = thirds(task[0], None, BY_TOKENS, {})  # no documents: runs of consecutive sentences
-    assert 18 <= len(first.train) <= 22
-    assert 18 <= len(second.train) <= 22
+        assert len(part.train) == 30
+    assert_array_equal(np.sort(np.concatenate([one.train, two.train])), np.arange(60))
+    first, second = halves(task[0], None, BY_TOKENS, {})  # no documents: runs of consecutive sentences
+    assert 28 <= len(first.train) <= 32
+    assert len(first.train) + len(second.train) == 60
 
 
 def test_one_sequence_cannot_be_split(task):
-    with pytest.raises(InputError, match="expected at least 3 labelled sequences"):
+    with pytest.raises(InputError, match="expected at least 2 labelled sequences"):
         choose_penalties(task[0].subset(np.array([0])), BY_TOKENS)
+
+
+def test_a_choice_at_a_limit_is_reported(task, sentences, monkeypatch):
+    assert choose_penalties(task[0], BY_TOKENS, threads=1).advice is None
+    monkeypatch.setattr("sparsecrf.path.auto.LIMITS", (RHO1, RHO1))
+    found = choose_penalties(task[0], BY_TOKENS, threads=1)
+    assert found.tried == [(RHO1, RHO2)]
+    assert "this is a limit of the search" in str(found)
+    X, y = sentences
+    with pytest.warns(PathWarning, match="limit of the search"):
+        CRF(rho1="auto", features="words").fit(X, y[:-1] + [y[0]])
 
 
 def test_documents_begin_with_a_mark():
@@ -110,32 +115,45 @@ def test_tokens_without_attributes_begin_no_document():
     assert_array_equal(marked_documents(corpus, vocabulary), [0, 1, 1, 1])
 
 
-def test_sequences_without_labels_are_in_no_third(sentences):
+def test_sequences_without_labels_are_in_no_half(sentences):
     X, y = sentences
     known = [i % 10 == 0 for i in range(len(X))]
     some = [labels if is_known else [None] * len(labels) for labels, is_known in zip(y, known, strict=True)]
     corpus = Vocabulary().encode([[{"w": w} for w in s] for s in X], some, grow=True)
-    folds = thirds(corpus, None, BY_TOKENS, {})
+    folds = halves(corpus, None, BY_TOKENS, {})
     assert all(sorted([*fold.train, *fold.out]) == [0, 10, 20, 30] for fold in folds)
     assert CRF(rho1="auto").fit(X, some).stopped_by_ == "tol"
-    with pytest.raises(InputError, match=r"expected at least 3 labelled sequences, .*, found 1 among 5"):
-        thirds(corpus.subset(np.arange(5)), None, BY_TOKENS, {})
+    with pytest.raises(InputError, match=r"expected at least 2 labelled sequences, .*, found 1 among 5"):
+        halves(corpus.subset(np.arange(5)), None, BY_TOKENS, {})
 
 
-def test_errors_are_those_of_fits_to_thirds(task):
+def test_errors_are_those_of_fits_to_halves(task):
     corpus, dev = task
     found = choose_penalties(corpus, BY_TOKENS, threads=1)
-    assert found.tried[:2] == [(FACTOR * RHO1, RHO2), (RHO1, RHO2)]
+    assert found.tried[:2] == [(RHO1, RHO2), (RHO1 / FACTOR, RHO2)]
+    like = {"rho1": RHO1, "rho2": RHO2, "tol": TOL, "certify": False, "threads": 1}
     of_folds = []
-    for fold in thirds(corpus, None, BY_TOKENS, {}):
-        one = fit(corpus.subset(fold.train), rho1=FACTOR * RHO1, rho2=RHO2, tol=TOL, certify=False, threads=1)
+    for fold in halves(corpus, None, BY_TOKENS, {}):
+        one = fit(corpus.subset(fold.train), **like)
         out = corpus.subset(fold.out)
         predicted = [y for i in range(out.n_sequences) for y in _labels(out.subset(np.array([i])), one)]
         of_folds.append(100 * np.mean(np.array(predicted) != out.labels))
     assert found.errors[0] == pytest.approx(np.mean(of_folds))
     on_dev = choose_penalties(corpus, BY_TOKENS, dev=dev, threads=1)
-    one = fit(corpus, rho1=FACTOR * RHO1, rho2=RHO2, tol=TOL, certify=False, threads=1)
+    one = fit(corpus, **like)
     assert on_dev.errors[0] == pytest.approx(100 * np.mean(_labels(dev, one) != dev.labels))
+
+
+def test_parts_are_fitted_by_the_solver_of_the_whole():
+    vocabulary, rng = Vocabulary(bigrams="all"), np.random.default_rng(4)
+    corpus = vocabulary.encode(*paper_hmm().sample(500, rng), grow=True)
+    assert 2000 <= corpus.n_tokens < 4000  # `dual` needs 2,000 tokens unless it is asked for
+    solvers = []
+    found = choose_penalties(corpus, BY_TOKENS, threads=1, each=lambda point: solvers.append(point.fit.solver))
+    assert set(solvers) == {"dual"}
+    assert found.start is None  # with weights to start from, the final fit would use `proximal`
+    proximal = choose_penalties(corpus, BY_TOKENS, threads=1, solver="proximal")
+    assert len(proximal.start.w)
 
 
 def _labels(corpus, found):

@@ -25,12 +25,13 @@ from sparsecrf.model import Model
 from sparsecrf.options import Rho1Choice
 from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
 from sparsecrf.path.both import AskedRho2
+from sparsecrf.path.result import PathWarning
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import fit, weights_in
 from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
-from sparsecrf.warn import renamed
+from sparsecrf.warn import renamed, warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path
@@ -50,9 +51,8 @@ class CRF(BaseCRF):
     Parameters
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho1="small"`: 1 and, if rho2 is the default, 0.01, for
-        a small model. `rho1="auto"`: `fit` chooses both, or, if rho2 is not the default, rho1 alone, by the score on
-        `dev` or, without it, on parts of the data, at about the price of three fits. `rho2="search"` is for `path`,
-        which looks for both.
+        a small model. `rho1="auto"`: `fit` chooses rho1 by the score on `dev` or, without it, on parts of the data, at
+        two to three times the cost of a fit. `rho2="search"` is for `path`, which looks for both.
     solver : auto, proximal, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
     template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
         has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
@@ -219,7 +219,10 @@ class CRF(BaseCRF):
     def _chosen(self, data: Dataset, options: dict[str, Any]) -> Chosen:
         """Choose penalties by the score on dev data, or on parts of the data."""
         with self._watching_path(score_on_dev(data).name) as watch:
-            return choose_for(data, options, watch.each)
+            chosen = choose_for(data, options, watch.each)
+        if chosen.advice is not None:
+            warn_caller(f"rho1='auto': {chosen}", PathWarning)
+        return chosen
 
     @renamed("groups", "sentences")
     def path(

@@ -1,37 +1,87 @@
-"""`choose_penalties`: rho1 and rho2 by the score on held-out data, at about the cost of two plain fits.
+"""`choose_penalties`: rho1 by the score on held-out data, at two to three times the cost of a plain fit.
 
-Held-out data are the dev data if there are any. Otherwise the sentences are split into three parts, and models trained
-on two of them, one at a time, label the rest. Per pair of penalties, this costs two thirds of a fit and scores every
-sentence; holding out a third of the data in one fit would cost as much and score only a third. Models of fewer
-sentences need about the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md,
-"Fixed penalties"). Fits of the search stop at a looser tolerance, without a certificate, and each starts from its
-neighbour.
+Held-out data are the dev data if there are any. Otherwise the sentences are split into two halves, and a model of each
+labels the other: per rho1, this costs one fit and scores every sentence. Models of fewer sentences need about the same
+penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties"). Fits of the
+search stop at a much looser tolerance, without a certificate.
+
+The search (`Near`) tries the default rho1 and one a factor of FACTOR smaller, and goes on from the best until one on
+each side of it was tried. Each step away from the default must lower the error by the share MARGIN, since held-out data
+are limited and small differences are mostly noise: the best has the smallest error (1 + MARGIN)^steps. rho2 stays as it
+is: searches over both never chose another one than the default on 19 data sets (benchmarks/record/penalties.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, isclose, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import RHO2
+from sparsecrf.defaults import RHO1, RHO2, SOLVER
 from sparsecrf.encoding.formats.documents import MARK
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.path.both import Penalties
 from sparsecrf.path.cross_validation import Fold, fold_errors
 from sparsecrf.path.folds import dealt
-from sparsecrf.path.following import Each
-from sparsecrf.path.near import Near
+from sparsecrf.path.following import Each, prepared
 from sparsecrf.path.scores import ErrorRate, Score, name_of, score_of
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights
+from sparsecrf.training.choices import choices_of
 from sparsecrf.training.feature_sets import Numbers
+from sparsecrf.training.solvers.choosing import choose_solver
 
-TOL = 0.03  #: tolerance of the fits of the search
+FACTOR = 3.0  #: between neighbouring values of rho1
+MARGIN = 0.02
+LIMITS = 1e-3, 100.0  #: of rho1
+TOL = 0.3  #: tolerance of the fits of the search
 BLOCKS = 40  #: length of runs of consecutive sentences that stay together if documents are not marked
 #: Options of `fit` that apply only to the final fit.
 _OF_THE_LAST_FIT = ("gap", "patience", "checkpoint", "checkpoint_every", "resume")
+
+
+@dataclass(frozen=True)
+class Near:
+    """Values of rho1 around the default that depend on earlier errors (see above)."""
+
+    rho2: float = RHO2
+
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """What to try next, given what was tried and its errors; empty when the search has ended."""
+        if not tried:
+            return [Penalties(RHO1, self.rho2)]
+        if min(errors) == 0:
+            return []
+        for value in self.untried(tried, errors):
+            if LIMITS[0] <= value <= LIMITS[1]:
+                return [Penalties(value, self.rho2)]
+        return []
+
+    def untried(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[float]:
+        """The neighbours of the best rho1 that were not tried."""
+        best = tried[self.best(tried, errors)].rho1
+        return [
+            value
+            for value in (best / FACTOR, best * FACTOR)
+            if not any(isclose(value, other.rho1, rel_tol=1e-6) for other in tried)
+        ]
+
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """A lower bound on the number still to try."""
+        return max(3 - len(tried), len(self.next(tried, errors)))
+
+    def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
+        """The index of the best."""
+
+        def judged(k: int) -> float:
+            steps = abs(log(tried[k].rho1 / RHO1, FACTOR))
+            return errors[k] * exp(steps * log1p(MARGIN))
+
+        return min(range(len(tried)), key=judged)
 
 
 class Chosen(NamedTuple):
@@ -42,12 +92,14 @@ class Chosen(NamedTuple):
     tried: list[Penalties]
     errors: list[float]  #: of these penalties, in percent
     score: str  #: the score: 100 minus the error
+    advice: str | None  #: if the best rho1 is at a limit of the search
 
     def __str__(self) -> str:
         best = self.errors[self.tried.index(self.penalties)]
+        tried = ", ".join(f"{p.rho1:.3g}" for p in sorted(self.tried))
         return (
-            f"rho1 {self.penalties.rho1:.3g}, rho2 {self.penalties.rho2:.3g} chosen among {len(self.tried)} pairs: "
-            f"{self.score} {100 - best:.2f} % on held-out data"
+            f"rho1 {self.penalties.rho1:.3g} chosen among {tried} at rho2 {self.penalties.rho2:.3g}: "
+            f"{self.score} {100 - best:.2f} % on held-out data" + (f"; {self.advice}" if self.advice else "")
         )
 
 
@@ -61,16 +113,30 @@ def choose_penalties(
     each: Each | None = None,
     **options: Any,
 ) -> Chosen:
-    """Choose both penalties or, if `rho2` is not the default, only rho1, by `error` on `dev` or on parts of the corpus.
-    `documents`: the document of each sequence; documents are not split. `options` are those of `fit`."""
+    """Choose rho1 by `error` on `dev` or on parts of the corpus. `documents`: the document of each sequence; documents
+    are not split. `options` are those of `fit`."""
     options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
     options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
-    plan = Near(rho2, fixed=rho2 != RHO2)
-    folds = thirds(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
-    tried, by_fold, known = fold_errors(folds, plan, each)
+    options["solver"] = _solver(corpus, rho2, options)
+    plan, warm = Near(rho2), options["solver"] != "dual"
+    folds = halves(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
+    tried, by_fold, known = fold_errors(folds, plan, each, warm=warm)
     errors = [float(np.mean(row)) for row in by_fold]
     penalties = tried[plan.best(tried, errors)]
-    return Chosen(penalties, _mean([weights[penalties] for weights in known]), tried, errors, name_of(error))
+    start = _mean([weights[penalties] for weights in known]) if warm else None
+    advice = None
+    if min(errors) > 0 and plan.untried(tried, errors):
+        advice = "this is a limit of the search, so try values beyond it yourself"
+    return Chosen(penalties, start, tried, errors, name_of(error), advice)
+
+
+def _solver(corpus: Corpus, rho2: float, options: dict[str, Any]) -> str:
+    """The solver that a fit to the whole corpus uses: parts of it can be too small for `auto` to choose the same."""
+    given = str(options.get("solver", SOLVER))
+    if given != SOLVER or options.get("solver_options"):
+        return given
+    data = prepared(corpus, options)
+    return choose_solver(data, RHO1, rho2, [*choices_of({**options, "rho2": rho2}), *data.choices])
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:
@@ -87,22 +153,22 @@ def score_on_dev(data: Dataset) -> Score:
     return score_of("auto", data.label_names, {} if data.dev is None else data.dev.unknown.at)
 
 
-def thirds(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two thirds of the corpus to train on, one by one, each with the rest to score on. Sequences without a label are
-    in none: their loss is 0."""
+def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
+    """Two halves of the corpus to train on, each with the other to score on. Sequences without a label are in none:
+    their loss is 0."""
     n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)
-    if n < 3:
+    if n < 2:
         found = f"{n}" if n == corpus.n_sequences else f"{n} among {corpus.n_sequences}"
         raise InputError(
-            f"rho1='auto': expected at least 3 labelled sequences, to train on a third of them, found {found}"
+            f"rho1='auto': expected at least 2 labelled sequences, to train on half of them, found {found}"
         )
     documents = None if documents is None else documents[chosen]
-    if documents is None or len(np.unique(documents)) < 3:
+    if documents is None or len(np.unique(documents)) < 4:
         documents = np.arange(n) * min(BLOCKS, n) // n
-    parts = list(dealt(n, 3, groups=documents.tolist(), shuffle=True, seed=0))
-    return [Fold(corpus, chosen[third], chosen[rest], k, error, options) for k, (rest, third) in enumerate(parts[:2])]
+    parts = dealt(n, 2, groups=documents.tolist(), shuffle=True, seed=0)
+    return [Fold(corpus, chosen[half], chosen[rest], k, error, options) for k, (half, rest) in enumerate(parts)]
 
 
 def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:

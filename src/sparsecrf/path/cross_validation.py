@@ -100,8 +100,8 @@ class Tried(NamedTuple):
     weights: list[dict[Penalties, Weights]]  #: [folds]
 
 
-def fold_errors(parts: list[Fold], values: Plan, each: Each | None) -> Tried:
-    """The result of the plan: all folds take each step."""
+def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: bool = True) -> Tried:
+    """The result of the plan: all folds take each step, starting from its neighbour if `warm`."""
     from joblib import Parallel, delayed
 
     here = Parallel().n_jobs == 1
@@ -115,7 +115,11 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None) -> Tried:
         left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
         rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
         done = Parallel()(
-            delayed(part.run)(step, neighbour(known[part.number], step[0]), rounds.of(part.number) if here else None)
+            delayed(part.run)(
+                step,
+                neighbour(known[part.number], step[0]) if warm else None,
+                rounds.of(part.number) if here else None,
+            )
             for part in parts
         )
         for part, solved in zip(parts, done, strict=True):
