@@ -103,7 +103,7 @@ def evaluate(data: bytes) -> None:
         file.write_bytes(data)
         all_or_refused(
             *(
-                lambda scheme=scheme: _evaluate(str(file), None, scheme).as_dict()
+                lambda scheme=scheme: _evaluate(str(file), None, scheme, "", "").as_dict()
                 for scheme in ("auto", "iob2", "iobes")
             ),
             lambda: list(predicted(models()[0], file)),

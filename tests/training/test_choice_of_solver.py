@@ -8,12 +8,12 @@ from sparsecrf import Vocabulary
 from sparsecrf.training import fit
 
 
-def sentences(n_labels, n_tokens=2400, seed=0):
+def sentences(n_labels, n_tokens=2400, seed=0, n_attributes=1):
     """Sentences of eight words, whose labels follow from them with some noise."""
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 40, (n_tokens // 8, 8))
     noise = rng.integers(0, n_labels, words.shape) * (rng.random(words.shape) < 0.1)
-    X = [[[f"w={word}"] for word in line] for line in words]
+    X = [[[f"{k}={word}" for k in range(n_attributes)] for word in line] for line in words]
     y = [[f"L{label}" for label in line] for line in (words + noise) % n_labels]
     return Vocabulary().encode(X, y, grow=True)
 
@@ -42,7 +42,6 @@ def test_few_labels_and_small_penalties_are_for_dual(few_labels):
         {"order": 3},
         {"penalty": "group:attribute"},
         {"solver_options": {"memory": 5}},
-        {"watch": lambda point: None},
     ],
     ids=lambda options: next(iter(options)),
 )
@@ -51,7 +50,25 @@ def test_everything_else_is_for_proximal(few_labels, options):
 
 
 def test_other_data_and_starts_are_for_proximal(few_labels):
-    assert fit(sentences(30), max_iter=2, certify=False).solver == "auto"
+    assert fit(sentences(40), max_iter=2, certify=False).solver == "auto"
     assert fit(sentences(4, 1600), max_iter=2, certify=False).solver == "auto"
     start = fit(few_labels, max_iter=1, certify=False)
     assert fit(few_labels, init=start, max_iter=2, certify=False).solver == "auto"
+
+
+def test_thirty_labels_are_for_dual_if_data_are_few_or_attributes_many():
+    def chosen(*size, **shape):
+        return fit(sentences(30, *size, **shape), max_iter=1, certify=False).solver
+
+    assert chosen(8_000) == "dual"
+    assert chosen(12_000) == "auto"
+    assert chosen(12_000, n_attributes=30) == "dual"
+
+
+def test_points_of_dual_that_are_watched_have_their_gradient(few_labels):
+    seen = []
+    found = fit(few_labels, watch=seen.append, tol=1e-7)
+    assert found.solver == "dual"
+    slack = np.abs(seen[-1].g + 0.1 * seen[-1].w + 0.1 * np.sign(seen[-1].w))
+    assert len(seen[-1].g) == len(seen[-1].w) > 0
+    assert slack.max() < 1e-2

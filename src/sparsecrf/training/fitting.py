@@ -137,7 +137,7 @@ def fit(
     given |= {"resume": resume, "group_weight": group_weight, "order_factor": order_factor}
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
-    if solver == "auto" and init is None and watch is None and not options:  # warm starts, gradients: proximal
+    if solver == "auto" and init is None and not options:  # warm starts: proximal
         solver = choose_solver(prepared, rho1, rho2, [*choices_of(given), *prepared.choices])
     if "seed" in SOLVERS[solver].options:
         options = {"seed": seed, **options}
