@@ -1,4 +1,4 @@
-// An array that does not change: a vector of its own, or part of a mapped file.
+// An immutable array: its own vector, or part of a mapped file.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sparsecrf {
 
-// Reading costs the same for both: one pointer, whoever owns the memory.
+// Reading costs the same in both cases: one pointer, regardless of the owner of the memory.
 template <class T>
 class Array {
    public:
@@ -17,12 +17,12 @@ class Array {
 
     Array() = default;
     Array(std::vector<T> own) : own_(std::move(own)), all_(own_) {}
-    // `memory` keeps alive what `all` is a view of.
+    // `memory` owns the storage that `all` points to.
     Array(std::span<const T> all, std::shared_ptr<const void> memory) : all_(all), memory_(std::move(memory)) {}
 
     Array(const Array& other)
         : own_(other.own_), all_(other.memory_ ? other.all_ : std::span<const T>(own_)), memory_(other.memory_) {}
-    Array(Array&& other) noexcept  // a vector that moves takes its memory with it: the view stays valid
+    Array(Array&& other) noexcept  // moving a vector keeps its buffer, so the view stays valid
         : own_(std::move(other.own_)), all_(std::exchange(other.all_, {})), memory_(std::move(other.memory_)) {}
     Array& operator=(Array other) noexcept {
         own_.swap(other.own_);
@@ -42,7 +42,7 @@ class Array {
    private:
     std::vector<T> own_;
     std::span<const T> all_;
-    std::shared_ptr<const void> memory_;  // null: all_ is own_
+    std::shared_ptr<const void> memory_;  // null if all_ is own_
 };
 
 }  // namespace sparsecrf

@@ -1,4 +1,4 @@
-// The bits of a number as another type: std::bit_cast, which the C++ library of Emscripten does not have yet.
+// Reinterprets the bits of a number as another type: std::bit_cast, which Emscripten's C++ library still lacks.
 #pragma once
 
 #include <cstring>

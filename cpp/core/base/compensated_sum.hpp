@@ -1,4 +1,4 @@
-// A sum of many terms whose error does not grow with their number (Kahan 1965).
+// A sum whose rounding error does not grow with the number of terms (Kahan 1965).
 #pragma once
 
 namespace sparsecrf {
@@ -13,7 +13,7 @@ class CompensatedSum {
     double value() const { return sum_; }
 
    private:
-    double sum_ = 0.0, carry_ = 0.0;  // carry: what the last addition rounded up
+    double sum_ = 0.0, carry_ = 0.0;  // carry: rounding error of the last addition
 };
 
 }  // namespace sparsecrf

@@ -1,4 +1,4 @@
-// Errors that say what was expected, what was found, and where.
+// Errors that name the expected value, the actual value and the location.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@ struct UnsatisfiableError : InputError {
     using InputError::InputError;
 };
 
-// A piece of a message. It refers to text, which must live as long as the expression that it is part of.
+// One part of a message. Refers to its text, which must outlive the full expression.
 class Piece {
    public:
     Piece(std::string_view text) : kind_(Kind::text), text_(text) {}
@@ -46,10 +46,10 @@ class Piece {
     };
 };
 
-// One after the other, as a stream writes them.
+// Concatenates the pieces, formatted as by a stream.
 std::string joined(std::initializer_list<Piece> pieces);
 
-// The same. Hundreds of messages call it, so that the work is done elsewhere: it would be compiled for each.
+// The same for any printable arguments. The work is not done here because this is compiled for hundreds of messages.
 template <class... Parts>
 std::string message(const Parts&... parts) {
     return joined({Piece(parts)...});

@@ -49,14 +49,14 @@ struct Handle {
 
 }  // namespace
 
-// A system that lets nobody shorten a file that is mapped: no copy is needed.
+// Windows does not let anyone truncate a mapped file, so no copy is needed.
 FileMemory::FileMemory(const std::filesystem::path& path, Kind) {
     const Handle file{CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
                                   OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr)};
     if (file.value == INVALID_HANDLE_VALUE) fail(path);
     LARGE_INTEGER size;
     if (!GetFileSizeEx(file.value, &size)) fail(path);
-    if (size.QuadPart == 0) return;  // nothing cannot be mapped
+    if (size.QuadPart == 0) return;  // an empty file cannot be mapped
     const Handle mapping{CreateFileMappingW(file.value, nullptr, PAGE_READONLY, 0, 0, nullptr)};
     if (mapping.value == nullptr) fail(path);
     const void* memory = MapViewOfFile(mapping.value, FILE_MAP_READ, 0, 0, 0);
@@ -84,9 +84,9 @@ struct Handle {
     throw FileError(std::error_code(code, std::generic_category()), path);
 }
 
-// Fills `memory` from the file; returns how many bytes there were, fewer if it has become shorter.
+// Fills `memory` from the file. Returns the number of bytes read, which is smaller if the file was truncated meanwhile.
 std::size_t read_whole(int file, std::span<std::byte> memory, const std::filesystem::path& path) {
-    constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read at most about 2 GB at once
+    constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read at most about 2 GB per call
     std::size_t done = 0;
     while (done < memory.size()) {
         const ssize_t n = read(file, memory.data() + done, std::min(kAtATime, memory.size() - done));
@@ -107,9 +107,9 @@ FileMemory::FileMemory(const std::filesystem::path& path, Kind kind) {
     if (S_ISDIR(status.st_mode)) fail(EISDIR, path);
     if (!S_ISREG(status.st_mode)) fail(EINVAL, path);
     const std::size_t size = checked_size(static_cast<std::uint64_t>(status.st_size), path);
-    if (size == 0) return;  // nothing cannot be mapped
+    if (size == 0) return;  // an empty file cannot be mapped
     if (kind == Kind::kCopy) {
-        own_.reset(new std::byte[size]);  // not set to 0
+        own_.reset(new std::byte[size]);  // uninitialized
         bytes_ = {own_.get(), read_whole(file.value, {own_.get(), size}, path)};
         return;
     }

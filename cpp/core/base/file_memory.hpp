@@ -1,4 +1,5 @@
-// A file as memory: mapped, so that pages are read when they are needed and dropped when memory is short; or a copy.
+// The contents of a file in memory: mapped, so that pages are loaded on demand and dropped under memory pressure, or
+// copied.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ namespace sparsecrf {
 
 class FileMemory {
    public:
-    // A mapped file must not become shorter: the system ends a process that reads what is gone (SIGBUS), and no program
-    // can catch that cleanly while several threads read. What happens to a file does not matter to its copy.
+    // A mapped file must not be truncated: reading beyond its new end kills the process (SIGBUS), and a program with
+    // several threads cannot handle that cleanly. A copy is not affected by later changes of the file.
     enum class Kind { kMapped, kCopy };
 
     // Throws FileError.
@@ -21,10 +22,10 @@ class FileMemory {
     FileMemory(const FileMemory&) = delete;
     FileMemory& operator=(const FileMemory&) = delete;
 
-    std::span<const std::byte> bytes() const { return bytes_; }  // aligned for any type of number
+    std::span<const std::byte> bytes() const { return bytes_; }  // aligned for any numeric type
 
    private:
-    std::unique_ptr<std::byte[]> own_;  // null: mapped
+    std::unique_ptr<std::byte[]> own_;  // null if mapped
     std::span<const std::byte> bytes_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace sparsecrf {
 
-// The finaliser of SplitMix64: every input bit reaches every output bit.
+// The finalizer of SplitMix64: every input bit affects every output bit.
 inline std::uint64_t mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15ull;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -1,7 +1,7 @@
-// Objects that take long to make and are not at work: a thread takes one and gives it back.
+// A pool of idle objects that are expensive to construct: a thread takes one and gives it back.
 //
-// A thread that finds the lock taken does without instead of waiting, so that the child of a fork never waits for a thread
-// that it lacks.
+// A thread that finds the mutex locked does not wait but goes without. A forked child therefore never waits for a mutex
+// held by a thread that does not exist in the child.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace sparsecrf {
 template <class T>
 class IdlePool {
    public:
-    // An idle one or, if there is none, a new one: make().
+    // Returns an idle object or, if the pool is empty, a new one from make().
     template <class Make>
     std::unique_ptr<T> take(Make make) {
         {
@@ -34,7 +34,7 @@ class IdlePool {
     }
 
    private:
-    static constexpr std::size_t kMost = 16;  // they keep the memory of their largest sequence
+    static constexpr std::size_t kMost = 16;  // idle objects keep the memory of the largest sequence they have seen
     std::mutex mutex_;
     std::vector<std::unique_ptr<T>> idle_;
 };

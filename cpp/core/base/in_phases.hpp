@@ -1,6 +1,6 @@
-// Loops in phases: an item waits until all items of earlier phases are done. The items of a phase are independent, and
-// the result of an item must not depend on the thread that runs it. Threads share one supply of items, so a thread that
-// starts late, or never, does no harm; between short phases they spin (spin.hpp) instead of being woken.
+// Loops in phases: an item waits until all items of earlier phases are done. The items of one phase are independent,
+// and the result of an item must not depend on the thread that runs it. Threads draw items from a shared counter, so a
+// thread that starts late or never does no harm; between short phases threads spin (spin.hpp) instead of sleeping.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@
 
 namespace sparsecrf {
 
-// Calls body(phase, k) for 0 <= k < sizes[phase]. One exception is thrown again, and items after it are left out.
+// Calls body(phase, k) for 0 <= k < sizes[phase]. If an item throws, one exception is rethrown and later items are
+// skipped.
 template <class Body>
 void in_phases(std::span<const int> sizes, int threads, Body body) {
     if (threads <= 1) {
@@ -28,10 +29,10 @@ void in_phases(std::span<const int> sizes, int threads, Body body) {
         }
         return;
     }
-#if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
+#if !defined(SPARSECRF_ONE_THREAD)  // otherwise threads is 1
     constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max() / 2;
     alignas(64) std::atomic<std::int64_t> next{0};
-    alignas(64) std::atomic<std::int64_t> done{0};  // items that are done
+    alignas(64) std::atomic<std::int64_t> done{0};  // number of finished items
     std::exception_ptr error;
     std::mutex of_error;
     const auto wait = [&](std::int64_t items) {
@@ -39,7 +40,7 @@ void in_phases(std::span<const int> sizes, int threads, Body body) {
         for (std::int64_t found; (found = done.load(std::memory_order_acquire)) < items;) done.wait(found);
     };
     auto work = [&](int) {
-        std::int64_t first = 0;  // item 0 of the phase
+        std::int64_t first = 0;  // index of item 0 of the phase
         std::size_t phase = 0;
         for (;;) {
             const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
@@ -51,7 +52,7 @@ void in_phases(std::span<const int> sizes, int threads, Body body) {
             } catch (...) {
                 const std::lock_guard lock(of_error);
                 error = std::current_exception();
-                done.fetch_add(kAll);  // nobody waits any more
+                done.fetch_add(kAll);  // releases all waiting threads
             }
             const std::int64_t before = done.fetch_add(1, std::memory_order_acq_rel);
             if (before + 1 >= first + sizes[phase]) done.notify_all();

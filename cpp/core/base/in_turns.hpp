@@ -1,7 +1,7 @@
-// Loops whose items add to common sums. The bits of a sum depend on the order of its terms, so whatever is added is
-// added in the order of the items; everything else about an item is done at any time. A thread keeps an item to its
-// end: what it has computed is in the cache of its core. A step waits for the same step of the item before, and for no
-// other: whatever is added to one sum must be added in one step.
+// Parallel loops whose items add to shared sums. Rounding depends on the order of the terms, so the additions are done
+// in the order of the items; all other work of an item can run at any time. One thread runs an item from start to end,
+// because its intermediate results are in that core's cache. A step waits only for the same step of the previous item,
+// so all additions to one sum must be made in the same step.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@ struct Turns {
 
 #else
 
-// What the items of one loop share: for each step how many items are through.
+// State shared by the items of one loop: how many items have finished each step.
 class Turns {
    public:
     static constexpr std::size_t kMostSteps = 64;
 
-    // Waits until item i may do its step. False: another item failed, nothing more is to be done.
+    // Waits until item i may run this step. Returns false if another item failed and the loop should stop.
     bool wait(std::size_t step, std::int64_t i) {
         std::atomic<std::int64_t>& through = through_[step].items;
         const auto ready = [&] { return through.load(std::memory_order_acquire) >= i; };
@@ -75,8 +75,8 @@ class Turns {
 
 #endif
 
-// The turns of one item: turn(f) calls f after the same call (the first, the second, ...) of the item before has ended.
-// Every item makes the same calls, at most kMostSteps. Where a loop has one thread there is nothing to wait for.
+// The turns of one item: turn(f) calls f after the previous item's call with the same index (first, second, ...) has
+// returned. Every item makes the same calls, at most kMostSteps. A loop with one thread never waits.
 class Turn {
    public:
     Turn(Turns* turns, std::int64_t item) : turns_(turns), item_(item) {}
@@ -95,8 +95,8 @@ class Turn {
     std::size_t step_ = 0;
 };
 
-// Calls body(thread, i, turn) for 0 <= i < n, 0 <= thread < threads. The exception of the smallest i is thrown again;
-// items after it may be left out.
+// Calls body(thread, i, turn) for 0 <= i < n, 0 <= thread < threads. If items throw, the exception of the smallest i is
+// rethrown; later items may be skipped.
 template <class Body>
 void in_turns(std::int64_t n, int threads, Body body) {
     threads = static_cast<int>(std::min<std::int64_t>(threads, n));
@@ -107,7 +107,7 @@ void in_turns(std::int64_t n, int threads, Body body) {
         }
         return;
     }
-#if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
+#if !defined(SPARSECRF_ONE_THREAD)  // otherwise threads is 1
     const auto turns = std::make_unique<Turns>();
     std::atomic<std::int64_t> next{0};
     std::int64_t failed = n;

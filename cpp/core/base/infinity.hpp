@@ -4,7 +4,7 @@
 
 namespace sparsecrf {
 
-// As a score, -kInfinity is that of an impossible label or label pair.
+// The score of an impossible label or label pair is -kInfinity.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace sparsecrf

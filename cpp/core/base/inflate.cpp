@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void fail(const char* expected) { throw InputError(message("zlib: expected ", expected, ", found none")); }
 
-// Bits of a stream, the lowest of each byte first.
+// A bit stream, least significant bit first.
 class Bits {
    public:
     explicit Bits(std::string_view bytes) : bytes_(bytes) {}
@@ -31,7 +31,7 @@ class Bits {
     // Skips the rest of the current byte.
     std::string_view whole_bytes(std::size_t n) {
         held_ = 0;
-        n_held_ = 0;  // fewer than 8: take() holds no more than it needs
+        n_held_ = 0;  // discards fewer than 8 bits: take() never reads ahead by a whole byte
         if (n > bytes_.size() - at_) fail("more bytes");
         at_ += n;
         return bytes_.substr(at_ - n, n);
@@ -45,17 +45,17 @@ class Bits {
     int n_held_ = 0;
 };
 
-// A canonical Huffman code (RFC 1951, 3.2.2): codes of one length are consecutive, in the order of their symbols, and
-// after all shorter ones.
+// A canonical Huffman code (RFC 1951, 3.2.2): codes of the same length are consecutive in symbol order and follow all
+// shorter codes.
 class Code {
    public:
     static constexpr int kLongest = 15;
 
-    // lengths: bits of the code of each symbol, 0: it has none.
+    // lengths: code length of each symbol in bits, 0 if it is unused.
     explicit Code(std::span<const std::uint8_t> lengths) {
         for (const std::uint8_t n : lengths) ++count_[n];
         count_[0] = 0;
-        int left = 1;  // codes of the length that are still free
+        int left = 1;  // unused codes of this length
         for (int n = 1; n <= kLongest; ++n) {
             left = 2 * left - count_[n];
             if (left < 0) fail("a Huffman code");
@@ -68,7 +68,7 @@ class Code {
     }
 
     unsigned next(Bits& bits) const {
-        int code = 0, first = 0, index = 0;  // first code of the length, and the place of its symbol
+        int code = 0, first = 0, index = 0;  // first code of this length, and the index of its symbol
         for (int n = 1; n <= kLongest; ++n) {
             code |= static_cast<int>(bits.take(1));
             if (code - first < count_[n]) return symbol_[index + code - first];
@@ -80,11 +80,11 @@ class Code {
     }
 
    private:
-    std::array<int, kLongest + 1> count_{};    // [length] symbols with a code of it
-    std::array<std::uint16_t, 288> symbol_{};  // by length, then by number
+    std::array<int, kLongest + 1> count_{};    // [length] number of symbols with this code length
+    std::array<std::uint16_t, 288> symbol_{};  // sorted by code length, then by symbol
 };
 
-// Lengths and distances of copies: base + extra bits (RFC 1951, 3.2.5).
+// Lengths and distances of back-references: base + extra bits (RFC 1951, 3.2.5).
 constexpr std::uint16_t kLengthBase[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                            31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 constexpr std::uint8_t kLengthExtra[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
@@ -95,11 +95,11 @@ constexpr std::uint16_t kDistanceBase[30] = {1,    2,    3,    4,    5,    7,   
 constexpr std::uint8_t kDistanceExtra[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                              6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
 
-// Adler-32 (RFC 1950, 9): with a = 1 + the sum of the bytes and b = the sum of all values that a has had, both modulo
-// 65521, it is 65536 b + a.
+// Adler-32 (RFC 1950, 9) is 65536 b + a, where a = 1 + the sum of the bytes and b = the sum of all successive values of
+// a, both modulo 65521.
 std::uint32_t adler32(std::string_view bytes) {
     constexpr std::uint32_t kModulus = 65521;
-    constexpr std::size_t kAtOnce = 5552;  // this many bytes cannot make b overflow
+    constexpr std::size_t kAtOnce = 5552;  // b cannot overflow within this many bytes
     std::uint32_t a = 1, b = 0;
     for (std::size_t begin = 0; begin < bytes.size(); begin += kAtOnce) {
         for (const char c : bytes.substr(begin, kAtOnce)) {
@@ -206,7 +206,7 @@ struct Inflater {
                     fail("a kind of block that there is");
             }
         }
-        std::uint32_t promised = 0;  // the highest byte comes first
+        std::uint32_t promised = 0;  // big-endian
         for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);
         if (promised != adler32(out)) throw InputError("zlib: expected the checksum of the content, found another");
         if (!bits.at_end()) throw InputError("zlib: expected nothing behind the checksum, found more bytes");

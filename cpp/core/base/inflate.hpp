@@ -1,4 +1,4 @@
-// Content that zlib packed (RFC 1950, RFC 1951), and base64 (RFC 4648), as files written by Python have them.
+// Decoders for zlib (RFC 1950, RFC 1951) and base64 (RFC 4648), as found in files written by Python.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace sparsecrf {
 
-// The content again. Throws InputError for what is no whole zlib stream with the right checksum at its end, and for
-// more than `most` bytes.
+// Decompresses. Throws InputError unless `packed` is a complete zlib stream with a correct checksum, and if the result
+// would exceed `most` bytes.
 std::string inflate(std::string_view packed, std::size_t most);
 
-// The bytes that the text stands for. Throws InputError unless it is base64 with its padding.
+// Throws InputError unless the text is base64 with padding.
 std::string from_base64(std::string_view text);
 
 }  // namespace sparsecrf

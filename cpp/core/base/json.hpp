@@ -1,5 +1,5 @@
-// JSON (RFC 8259), read strictly, for the headers of files. Names of an object are distinct, text is well-formed
-// UTF-8, and there is no NaN.
+// A strict JSON parser (RFC 8259) for file headers. Member names must be distinct, text must be well-formed UTF-8, and
+// NaN is rejected.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ struct Json {
 
     Kind kind = Kind::null;
     bool boolean = false;
-    std::string text;                // of a text; for a number, its digits as in the file
-    std::vector<Json> items;         // of an array; of an object the values
-    std::vector<std::string> names;  // of an object, one for each item
+    std::string text;                // value of a string; digits of a number as in the file
+    std::vector<Json> items;         // elements of an array, or member values of an object
+    std::vector<std::string> names;  // member names of an object, parallel to items
 
     bool is(Kind wanted) const { return kind == wanted; }
-    // The member of that name, or null.
+    // The member with this name, or null.
     const Json* find(std::string_view name) const;
-    // The value, if it is a whole number from 0 to 2^63 - 1.
+    // The value if it is an integer from 0 to 2^63 - 1.
     std::optional<std::int64_t> whole() const;
 };
 
-// Throws InputError at the first mistake: what is wrong, and at which byte.
+// Throws InputError at the first error, with its description and byte offset.
 Json parse_json(std::string_view text);
 
-// Appends text as Python's json.dumps writes it: in ASCII.
+// Appends the string as Python's json.dumps writes it, in ASCII.
 void append_json_ascii(std::string_view utf8, std::string& out);
 
 }  // namespace sparsecrf

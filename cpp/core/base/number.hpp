@@ -1,4 +1,4 @@
-// Numbers in text, whatever the locale of the program.
+// Parses and formats numbers independently of the locale.
 #pragma once
 
 #include <charconv>
@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-// libc++ reads and writes doubles since its version 20 but does not say so; on macOS the system's library decides,
-// which may be older than the compiler's.
+// libc++ supports from_chars and to_chars for doubles since version 20 but has no feature macro for it; on macOS the
+// library is that of the system and may be older than the compiler.
 #if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
 #define SPARSECRF_CHARCONV
 #elif defined(__APPLE__)
 #include <xlocale.h>
-#define SPARSECRF_STRTOD(text, end) strtod_l(text, end, nullptr)  // nullptr: the C locale
+#define SPARSECRF_STRTOD(text, end) strtod_l(text, end, nullptr)  // nullptr is the C locale
 #define SPARSECRF_SNPRINTF(out, size, ...) snprintf_l(out, size, nullptr, __VA_ARGS__)
 #else
 #define SPARSECRF_STRTOD(text, end) std::strtod(text, end)
@@ -24,7 +24,7 @@
 
 namespace sparsecrf {
 
-// With the decimal point that strtod looks for: a program may have set a locale.
+// Replaces the point by the decimal separator that strtod expects in the current locale.
 inline std::string with_point_of_locale(std::string_view text) {
     std::string copy(text);
     if (const auto dot = copy.find('.'); dot != std::string::npos) {
@@ -33,7 +33,7 @@ inline std::string with_point_of_locale(std::string_view text) {
     return copy;
 }
 
-// The number in `text`, if the whole text is a number.
+// The number, if the entire text is one.
 inline std::optional<double> parse_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
     if (text.empty() || text[0] == '+') return std::nullopt;
@@ -48,7 +48,7 @@ inline std::optional<double> parse_number(std::string_view text) {
 #else
     const std::string copy = with_point_of_locale(text);
 #endif
-    if (copy.find_first_of("xX \t\n\v\f\r") != std::string::npos) return std::nullopt;  // strtod reads hexadecimal
+    if (copy.find_first_of("xX \t\n\v\f\r") != std::string::npos) return std::nullopt;  // strtod accepts these
     char* end = nullptr;
     value = SPARSECRF_STRTOD(copy.c_str(), &end);
     if (end != copy.c_str() + copy.size()) return std::nullopt;
@@ -56,10 +56,10 @@ inline std::optional<double> parse_number(std::string_view text) {
     return value;
 }
 
-// `digits` of them after the point, or in all.
+// The number of digits counts those after the point, or all significant ones.
 enum class Digits { after_point, significant };
 inline void append_number(std::string& out, double value, Digits which, int digits) {
-    char text[352];  // the largest double has 309 digits before its point
+    char text[352];  // the largest double has 309 digits before the point
 #ifdef SPARSECRF_CHARCONV
     const auto format = which == Digits::after_point ? std::chars_format::fixed : std::chars_format::general;
     out.append(text, std::to_chars(text, text + sizeof text, value, format, digits).ptr);

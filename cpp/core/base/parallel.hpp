@@ -1,4 +1,4 @@
-// Loops over independent items. The result of an item must not depend on the thread that runs it.
+// Parallel loops over independent items. The result of an item must not depend on the thread that runs it.
 #pragma once
 
 #include <algorithm>
@@ -14,22 +14,22 @@
 
 namespace sparsecrf {
 
-// How many of n items a thread takes at a time where some may cost much more than others: one if there are few. Where
-// there are many, to ask for each would cost more than what a last one that is late does.
+// Chunk size for n items of uneven cost: one item if there are few. If there are many, fetching them one by one would
+// cost more than the imbalance at the end of the loop.
 inline int items_at_a_time(std::int64_t n, int threads) {
     constexpr std::int64_t kTimes = 16, kMost = 32;
     return static_cast<int>(std::clamp<std::int64_t>(n / (kTimes * threads), 1, kMost));
 }
 
-// Calls body(thread, i) for 0 <= i < n, `chunk` items at a time, 0 <= thread < threads. The exception of the smallest i
-// is thrown again.
+// Calls body(thread, i) for 0 <= i < n in chunks of `chunk` items, 0 <= thread < threads. If items throw, the exception
+// of the smallest i is rethrown.
 template <class Body>
 void parallel_for(std::int64_t n, int threads, [[maybe_unused]] int chunk, Body body) {
     if (threads <= 1 || n <= 1) {
         for (std::int64_t i = 0; i < n; ++i) body(0, i);
         return;
     }
-#if !defined(SPARSECRF_ONE_THREAD)  // where threads is 1 already
+#if !defined(SPARSECRF_ONE_THREAD)  // otherwise threads is 1
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> failed{n};  // the smallest i that threw; later items may be skipped
     std::exception_ptr error;

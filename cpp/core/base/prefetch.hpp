@@ -1,7 +1,7 @@
-// Asks for memory before it is needed.
+// Prefetches memory into the cache.
 //
-// GCC takes a function that does nothing but this for one without any effect and drops calls of it, unless the function
-// was inlined before it looks: SPARSECRF_PREFETCHES stands before every function that prefetches and does nothing else.
+// GCC treats a function that only prefetches as having no side effects and drops calls to it unless it was inlined
+// first. Mark every such function with SPARSECRF_PREFETCHES.
 #pragma once
 
 #if defined(__GNUC__) || defined(__clang__)

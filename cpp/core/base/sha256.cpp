@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-// x86 processors have instructions for it, several times as fast; they are asked at run time.
+// Many x86 processors have SHA instructions, which are several times as fast; detected at run time.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <cpuid.h>
 #include <immintrin.h>
@@ -33,8 +33,8 @@ bool has_sha_instructions() {
     return known;
 }
 
-// Four rounds at a time. The state is kept as (a, b, e, f) and (c, d, g, h), which the instructions take; w[g % 4] has the
-// four words of group g, and those of group g + 4 take their place.
+// Four rounds at a time. The instructions expect the state as (a, b, e, f) and (c, d, g, h). w[g % 4] holds the four
+// words of group g and is then overwritten with those of group g + 4.
 __attribute__((target("sha,sse4.1"))) void compress_quickly(std::uint32_t* state, const std::byte* block) {
     const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
@@ -105,7 +105,7 @@ void Sha256::update(std::span<const std::byte> bytes) {
 }
 
 std::string Sha256::hex_digest() {
-    // A one bit, zeros up to 8 bytes before the end of a block, and the number of bits.
+    // Padding: a one bit, zeros up to 8 bytes before the end of a block, and the length in bits.
     const std::uint64_t n_bits = 8 * n_bytes_;
     std::array<std::byte, 72> end{std::byte{0x80}};
     const std::size_t zeros = (119 - filled_) % 64;

@@ -1,4 +1,4 @@
-// Random orders that are the same on every platform, unlike those of std::shuffle.
+// Random permutations that are the same on every platform, unlike those of std::shuffle.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class Splitmix {
     std::uint64_t state_;
 };
 
-// Fisher-Yates, by the seed and the epoch alone. The remainder of a 64-bit number is uniform to within N / 2^64.
+// Fisher-Yates; the result depends only on the seed and the epoch. The remainder of a 64-bit number is uniform to
+// within N / 2^64.
 inline void shuffle(std::vector<std::int64_t>& order, std::uint64_t seed, std::uint64_t epoch) {
     Splitmix random(Splitmix(seed).next() + epoch);
     for (std::size_t k = order.size(); k > 1; --k) {

@@ -1,7 +1,7 @@
-// Waiting for another thread without going to sleep. To wake a thread takes 5 to 50 us, as long as many a loop: a
-// thread that waits looks again and again for a moment (kSpin) before it sleeps. That helps as long as nobody else
-// wants the core. A thread that spins and finds that it did not run for kInterrupted shares its core with others: then
-// no thread spins for the next kBusy, since spinning would use up the time that the system grants this program.
+// Waits for another thread without sleeping. Waking a thread takes 5 to 50 us, as long as many loops run, so a waiting
+// thread polls for up to kSpin before it sleeps. This helps only if the core is otherwise idle. If a spinning thread
+// notices that it was descheduled for kInterrupted, it shares its core with other work, and no thread spins for the
+// next kBusy: spinning would only use up this program's time slices.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ inline void relax() {
 
 }  // namespace spinning
 
-// Whether ready() became true while this thread was spinning, at most `limit`.
+// Spins for at most `limit`; returns whether ready() became true.
 template <class Ready>
 bool spin_until(Ready ready, spinning::Clock::duration limit = spinning::kSpin) {
     using namespace spinning;

@@ -1,9 +1,9 @@
-// A hash of text that can be put together from the hashes of its parts.
+// A hash of text that can be combined from the hashes of its parts.
 //
 //   H(s) = sum_k s_k B^(n-1-k) mod 2^64,  B odd;     H(a b) = H(a) B^|b| + H(b)
 //
-// An attribute is made of cells that many attributes share: each cell is hashed once. Who looks up compares the text,
-// so that texts of equal hash cost time, nothing else.
+// Many attributes share the same cells, and each cell is hashed only once. Lookups compare the full text, so hash
+// collisions cost time but never correctness.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct TextHash {
         constexpr std::uint64_t B = kBase, B2 = B * B, B3 = B2 * B, B4 = B3 * B;
         const auto at = [&](std::size_t k) { return static_cast<std::uint64_t>(static_cast<unsigned char>(text[k])); };
         std::size_t k = 0;
-        for (; k + 4 <= text.size(); k += 4) {  // four bytes at a time, their products independent of each other
+        for (; k + 4 <= text.size(); k += 4) {  // four bytes at a time, with independent products
             value = value * B4 + (at(k) * B3 + at(k + 1) * B2 + (at(k + 2) * B + at(k + 3)));
             power *= B4;
         }

@@ -41,7 +41,7 @@ int available_cores() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// ---- A thread of the pool. Between calls of invite() and dismiss() it belongs to one caller.
+// ---- A thread of the pool. Between invite() and dismiss() it belongs to one caller.
 class Worker {
    public:
     Worker() { start(); }
@@ -52,7 +52,7 @@ class Worker {
         if (state_.exchange(kInvited) == kAsleep) state_.notify_one();
     }
 
-    // Waits for the end of the work; cancels work that has not begun.
+    // Waits until the work is done; cancels work that has not started.
     void dismiss() {
         unsigned found = kInvited;
         if (state_.compare_exchange_strong(found, kIdle)) return;
@@ -64,15 +64,15 @@ class Worker {
 
    private:
     enum : unsigned {
-        kIdle,     // looks for an invitation
+        kIdle,     // polls for an invitation
         kAsleep,   // waits to be woken
         kInvited,  // work_ and k_ are set
-        kBusy,     // at work
-        kAwaited,  // at work, and the caller wants to be woken
+        kBusy,     // working
+        kAwaited,  // working, and the caller wants to be woken
     };
 
-    // Throws std::system_error where there can be no more threads. Signals are for the threads of the program: a system
-    // call that waits there must be interrupted.
+    // Throws std::system_error if no more threads can be created. Blocks all signals in the new thread: the program's
+    // own threads must receive them, so that their blocking system calls are interrupted.
     void start() {
 #if !defined(_WIN32)
         sigset_t all, before;
@@ -108,10 +108,11 @@ class Worker {
     int k_ = 0;
 };
 
-// ---- The pool: threads that no caller has. It is never destroyed, as its threads run to the end of the process.
+// ---- The pool holds the threads that no caller is using. It is never destroyed, because its threads run until the
+// process exits.
 class Pool {
    public:
-    // Appends up to n threads, fewer where the system has no more.
+    // Appends up to n threads, fewer if the system cannot create more.
     void take(int n, std::vector<Worker*>& out) {
         const std::lock_guard lock(mutex_);
         out.reserve(out.size() + static_cast<std::size_t>(n));
@@ -121,7 +122,7 @@ class Pool {
         }
         for (; n > 0; --n) {
             try {
-                free_.reserve(made_ + 1);  // so that give_back() never fails
+                free_.reserve(made_ + 1);  // give_back() must not throw
                 out.push_back(new Worker());
                 ++made_;
             } catch (const std::system_error&) {
@@ -137,7 +138,7 @@ class Pool {
 
    private:
     std::mutex mutex_;
-    std::vector<Worker*> free_;  // the last one worked last: it may still be awake
+    std::vector<Worker*> free_;  // most recently used last: it may still be awake
     std::size_t made_ = 0;
 };
 
@@ -147,12 +148,12 @@ Pool& pool() {
     if (Pool* found = current.load()) return *found;
     Pool *made = new Pool(), *found = nullptr;
     if (current.compare_exchange_strong(found, made)) return *made;
-    delete made;  // another thread was first
+    delete made;  // another thread was faster
     return *found;
 }
 
 #if !defined(_WIN32)
-// In a child the parent's pool has a mutex that may be locked forever, and threads that are not there.
+// In a forked child, the mutex of the parent's pool may be locked forever and the pool's threads do not exist.
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr); });
 #endif
 

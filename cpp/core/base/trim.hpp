@@ -9,8 +9,8 @@
 
 namespace sparsecrf {
 
-// glibc keeps freed memory for later unless it lies at the end of the heap. After large tables are gone, that can be
-// most of what a process holds. Takes milliseconds: for moments that are rare.
+// glibc keeps freed memory unless it is at the end of the heap. After large tables have been freed, this can be most of
+// the memory of the process. Takes milliseconds, so call it rarely.
 inline void trim_heap() {
 #if defined(__GLIBC__)
     malloc_trim(0);

@@ -12,7 +12,7 @@ constexpr CharClass U = CharClass::upper, L = CharClass::lower, O = CharClass::l
                     P = CharClass::punctuation, S = CharClass::symbol, M = CharClass::mark, R = CharClass::rest;
 
 struct ClassRun {
-    char32_t first;  // it ends where the next one begins
+    char32_t first;  // a range ends where the next one begins
     CharClass kind;
 };
 struct LowerRun {
@@ -38,7 +38,7 @@ char32_t found_lower(char32_t code) {
     return inside ? static_cast<char32_t>(static_cast<std::int32_t>(code) + run.distance) : code;
 }
 
-// Answers for the scripts that most text is in, so that they need no search.
+// A direct table for the most common scripts, which then need no search.
 constexpr std::size_t kListed = 0x3000;
 struct Listed {
     std::array<CharClass, kListed> kind;

@@ -1,4 +1,4 @@
-// What kind of character a code point is, and its lower case.
+// Character class and lower case of code points.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ enum class CharClass : std::uint8_t { upper, lower, letter, number, punctuation,
 
 CharClass class_of(char32_t code);
 
-// The lower case of a code point by itself. That of U+0130, the one that has two code points, is U+0069 and U+0307:
-// this gives the first.
+// The lower case of a single code point. Only U+0130 maps to two code points, U+0069 and U+0307; this returns the
+// first.
 char32_t lower_of(char32_t code);
 
 }  // namespace sparsecrf

@@ -1,4 +1,4 @@
-// The maximum memory of this process.
+// The memory available to this process.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace sparsecrf {
 
 #if defined(__linux__)
-// The smallest limit of the control groups that this process is in, a container's among them: version 2, or the memory
-// groups of version 1.
+// The smallest memory limit of the control groups of this process (version 2, or the memory groups of version 1),
+// including those of a container.
 inline std::uint64_t control_group_limit() {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
     std::ifstream groups("/proc/self/cgroup");  // lines such as 0::/user.slice, 4:memory:/job_12
@@ -32,7 +32,7 @@ inline std::uint64_t control_group_limit() {
         const std::string root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
         const char* file = second ? "/memory.max" : "/memory.limit_in_bytes";
         for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
-            std::ifstream limit(root + (group == "/" ? "" : group) + file);  // "max" where there is none
+            std::ifstream limit(root + (group == "/" ? "" : group) + file);  // "max" if unlimited
             if (std::uint64_t most; limit >> most) bytes = std::min(bytes, most);
             if (group.find('/') == group.npos) break;
         }
@@ -41,8 +41,7 @@ inline std::uint64_t control_group_limit() {
 }
 #endif
 
-// In bytes: what the machine has, or what a limit leaves (`ulimit -v`, `ulimit -d`, that of a container). The largest
-// number where that is not known.
+// In bytes: physical memory or a lower limit (`ulimit -v`, `ulimit -d`, container). The largest number if unknown.
 inline std::uint64_t usable_memory() {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
 #if defined(_WIN32)

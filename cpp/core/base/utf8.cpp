@@ -9,8 +9,8 @@ namespace {
 
 bool continues(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
-// Length of the well-formed character at the start of [p, end), 0 if it is not one. Table 3-7 of the Unicode standard:
-// overlong forms, surrogates and anything above U+10FFFF are excluded by the range of the second byte.
+// The length of the well-formed character at the start of [p, end), or 0. Table 3-7 of the Unicode standard: the range
+// of the second byte excludes overlong forms, surrogates and everything above U+10FFFF.
 std::size_t well_formed(const unsigned char* p, const unsigned char* end) {
     const unsigned char lead = p[0];
     if (lead < 0x80) return 1;
@@ -35,7 +35,7 @@ std::size_t utf8_error(std::string_view text) {
     const unsigned char* const end = begin + text.size();
     const unsigned char* p = begin;
     while (p < end) {
-        if (end - p >= 8) {  // eight bytes of ASCII at a time
+        if (end - p >= 8) {  // eight ASCII bytes at a time
             std::uint64_t word;
             std::memcpy(&word, p, 8);
             if ((word & 0x8080808080808080ull) == 0) {

@@ -17,7 +17,7 @@
 namespace sparsecrf {
 namespace {
 
-// ".name.1234abcd.tmp" in the same directory, the pattern that files/atomic.py knows.
+// ".name.1234abcd.tmp" in the same directory, the pattern that files/atomic.py uses.
 std::filesystem::path beside(const std::filesystem::path& path) {
     constexpr char kDigits[] = "0123456789abcdef";
     std::random_device random;
@@ -29,7 +29,7 @@ std::filesystem::path beside(const std::filesystem::path& path) {
     return path.parent_path() / name;
 }
 
-// The final path of the file: the target of a link, which stays a link.
+// The final path of the file: if it is a symbolic link, the target of the link.
 std::filesystem::path place(const std::filesystem::path& path) {
     std::error_code code;
     std::filesystem::path target = std::filesystem::weakly_canonical(path, code);
@@ -58,7 +58,7 @@ bool flush_to_disk(std::FILE* file) {
 #endif
 }
 
-// Flushes the new name to disk, too. Windows has no such call and needs none.
+// Flushes the directory entry as well. Windows has no equivalent and does not need one.
 void flush_directory(const std::filesystem::path& path) {
 #ifndef _WIN32
     const int handle = open(path.parent_path().c_str(), O_RDONLY | O_CLOEXEC);
@@ -87,7 +87,7 @@ WholeFile::~WholeFile() {
 void WholeFile::fail() const { throw FileError(std::error_code(errno, std::generic_category()), path_); }
 
 void WholeFile::write(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;  // there may be no memory to point at
+    if (bytes.empty()) return;  // the pointer may be null
     if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
 }
 

@@ -1,4 +1,4 @@
-// Atomic writes of files, as in src/sparsecrf/files/atomic.py.
+// Atomic file writes, as in src/sparsecrf/files/atomic.py.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace sparsecrf {
 
-// Written under another name beside its place. `finish` puts it on the disk and then in its place; without that nothing
-// is left of it. Every function throws FileError.
+// Writes to a temporary file in the same directory. `finish` flushes it to disk and renames it; without `finish` the
+// temporary file is removed. Every function throws FileError.
 class WholeFile {
    public:
     explicit WholeFile(const std::filesystem::path& path);
@@ -19,7 +19,7 @@ class WholeFile {
     WholeFile& operator=(const WholeFile&) = delete;
 
     void write(std::span<const std::byte> bytes);
-    // Returns to the first byte, for a header that is known last.
+    // Seeks to the start, to write a header whose content is known last.
     void rewind();
     void finish();
 
@@ -27,7 +27,7 @@ class WholeFile {
     [[noreturn]] void fail() const;
 
     std::filesystem::path path_, temporary_;
-    std::FILE* file_;  // null: closed
+    std::FILE* file_;  // null if closed
 };
 
 }  // namespace sparsecrf
