@@ -18,7 +18,7 @@ namespace {
 
 #ifdef SPARSECRF_X86
 struct Cpuid {
-    unsigned a, b, c, d;  // the registers EAX to EDX
+    unsigned a, b, c, d;  // registers EAX to EDX
 };
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -30,7 +30,7 @@ Cpuid cpuid(int leaf) {
 }
 unsigned saved_registers() { return static_cast<unsigned>(_xgetbv(0)); }
 #else
-// Not __builtin_cpu_supports, which needs a library that not every compiler has.
+// Not __builtin_cpu_supports: it needs a runtime library that some compilers lack.
 Cpuid cpuid(int leaf) {
     Cpuid r;
     __cpuid_count(leaf, 0, r.a, r.b, r.c, r.d);
@@ -46,7 +46,7 @@ unsigned saved_registers() {
 constexpr unsigned bit(int n) { return 1u << n; }
 constexpr bool all_of(unsigned word, unsigned wanted) { return (word & wanted) == wanted; }
 
-// The processor has the instructions, and the system saves the registers when it switches threads (XCR0).
+// The processor supports the instructions, and the operating system saves the registers on context switches (XCR0).
 bool has_avx2() {
     const unsigned fma = bit(12), osxsave = bit(27), avx = bit(28), avx2 = bit(5), ymm = bit(1) | bit(2);
     return cpuid(0).a >= 7 && all_of(cpuid(1).c, fma | osxsave | avx) && all_of(saved_registers(), ymm) &&
@@ -58,7 +58,7 @@ bool has_avx512() {
 }
 #endif
 
-// Slowest first.
+// From slowest to fastest.
 std::vector<const Kernels*> available() {
     std::vector<const Kernels*> all{&baseline::table()};
 #ifdef SPARSECRF_X86

@@ -1,4 +1,4 @@
-// What the kernels of dual coordinate ascent (simd/dual_rows.inl) work on: the rows of one sequence's unigram attributes.
+// Input of the kernels for dual coordinate ascent (simd/dual_rows.inl): the rows of one sequence's unigram attributes.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace sparsecrf {
 
-// Each row once, with the positions where its attributes occur. A row has Yp numbers, one for each label.
+// Each row appears once, with the positions of its attributes. A row has Yp numbers, one per label.
 struct DualRows {
     std::size_t n;                // rows
     const std::uint32_t* row;     // [n] ascending
@@ -15,11 +15,11 @@ struct DualRows {
     const double* value;          // parallel to `at`; null: all 1
     int stride;                   // Yp
     double bound;                 // rho1: S(z) = z - rho1 above rho1, z + rho1 below -rho1, 0 between
-    double* Z;                    // [R, Yp] of all attributes: -scale S(Z) is the sum of their weights
+    double* Z;                    // [R, Yp] all rows: -scale S(Z) is the sum of the weights of a row's attributes
     const double* scale;          // [R]
-    const double* times;          // [R] how many times a change of the row counts in the line search (dual_step.hpp)
-    std::uint8_t* active;         // [R] whether S(Z) of the row has a number that is not 0
-    const std::uint8_t* allowed;  // [R, Yp / 8] a bit for each feature of the model; null: all are
+    const double* times;          // [R] multiplicity of the row's change in the line search (dual_step.hpp)
+    std::uint8_t* active;         // [R] whether S(Z) of the row is nonzero
+    const std::uint8_t* allowed;  // [R, Yp / 8] one bit per feature of the model; null: all allowed
 };
 
 }  // namespace sparsecrf

@@ -15,7 +15,7 @@ SPARSECRF_INLINE bool any_above(Vec x, double bound) {
 SPARSECRF_INLINE Vec larger(Vec a, Vec b) { return select(a > b, a, b); }
 SPARSECRF_INLINE Vec magnitude(Vec x) { return larger(x, broadcast(0.0) - x); }
 
-// The bits of a byte as eight numbers, 0 or 1.
+// The bits of a byte as eight doubles, 0 or 1.
 struct ByteMasks {
     double of[256][8];
 };
@@ -41,7 +41,7 @@ SPARSECRF_INLINE double value_of(const DualRows& of, std::uint32_t k) {
     return of.value == nullptr ? 1.0 : of.value[k];
 }
 
-// NV: vectors of a row that stay in registers; a longer row is done in tiles of four.
+// NV: vectors of a row that stay in registers; longer rows are processed in tiles of four.
 template <int NV>
 void score_tile(const DualRows& of, int j0, double* s) {
     const Vec bound = broadcast(of.bound);
@@ -203,7 +203,8 @@ void conjugate(const double* x, const double* y, const double* scale, std::size_
     *square = reduce(squares);
 }
 
-// d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] for i, j < n. Up to 7 more numbers of u are read and of d written.
+// d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] for i, j < n. Reads up to 7 numbers past the end of u and writes as many
+// past the end of d.
 void pair_differences(const double* a, const double* m, const double* v, const double* u, int n, int stride,
                       double* d) {
     for (int i = 0; i < n; ++i) {

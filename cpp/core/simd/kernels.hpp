@@ -1,7 +1,7 @@
-// The hot loops, one clone per instruction set, chosen at run time.
+// The hot loops, compiled once per instruction set and chosen at run time.
 //
-// Every clone gives bit-identical results: sums run in the same order whatever the vector width (column sums over rows
-// in row order, horizontal sums over eight fixed lanes), and no multiply-add is contracted.
+// Every clone gives bit-identical results: sums are computed in the same order for every vector width (column sums in
+// row order, horizontal sums over eight fixed lanes), and multiply-adds are never contracted.
 #pragma once
 
 #include <cstddef>
@@ -37,17 +37,17 @@ struct Kernels {
     // v = beta o v (v holds ebar on entry), p = alpha o beta;  returns sum_j v[j]
     double (*backward_finish)(const double* alpha, const double* beta, int n, double* v, double* p);
 
-    // The largest of s[0..n) and the smallest that is not -infinity (infinity if there is none).
+    // The largest of s[0..n), and the smallest that is not -infinity (infinity if all are).
     void (*range)(const double* s, int n, double* low, double* high);
 
-    // The first j < n with the largest x[j] + y[j], that sum, and the second largest, the same if there are two such j.
+    // The first j < n that maximizes x[j] + y[j], that sum, and the second largest sum (equal to it on a tie).
     int (*best_two)(const double* x, const double* y, int n, double* best, double* second);
 
     // sum_j x[j] y[j]
     double (*dot)(const double* x, const double* y, int n);
 
-    // With z = x + s y and S(z) = z - bound above the bound, z + bound below -bound, 0 between:
-    // slope = sum_j S(z[j]) y[j], curvature = sum of y[j]^2 where S(z[j]) is not 0
+    // With z = x + s y and the soft threshold S(z) = z - bound above the bound, z + bound below -bound, else 0:
+    // slope = sum_j S(z[j]) y[j], curvature = sum of y[j]^2 where S(z[j]) is nonzero
     void (*excess)(const double* x, const double* y, const double* bound, double s, int n, double* slope,
                    double* curvature);
 
@@ -58,33 +58,35 @@ struct Kernels {
     void (*axpy)(double f, const double* y, int n, double* x);
     void (*axpy_variance)(double f, const double* y, int n, double* h);
 
-    // Dual ascent (dual_rows.hpp), with S(z) = z - bound above the bound, z + bound below -bound, 0 between.
+    // Dual ascent (dual_rows.hpp), with S(z) = z - bound above the bound, z + bound below -bound, else 0.
     // s[t] -= v scale[x] S(Z[x])                    at the positions of every active attribute x;  s: [T, Yp]
     void (*dual_scores)(const DualRows& of, double* s);
-    // d[r] = factor sum_t v du[t]                   over the positions of attribute r, 0 for what is not allowed
+    // d[r] = factor sum_t v du[t]                   over the positions of attribute r; 0 where not allowed
     void (*dual_differences)(const DualRows& of, const double* du, double factor, double* d);
-    // The rows of Z, m d and scale / m with S(Z) or S(Z + m d) not 0, m = times, side by side; how many. Room for one more
-    // is used.
+    // Packs the rows Z, m d and scale / m, m = times, for which S(Z) or S(Z + m d) is nonzero. Returns their number.
+    // The buffers need room for one extra row.
     std::size_t (*dual_near)(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale);
-    // Z[x] += c d[r], and `active` again, for first <= r < end
+    // Z[x] += c d[r] for first <= r < end; updates `active`
     void (*dual_add)(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end);
-    // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (below 1e-300 log is that of it)
+    // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (z is clamped to 1e-300 in the
+    // log)
     void (*entropy)(const double* u, const double* d, double c, std::size_t n, double* slope, double* value);
     // With z = x + c y:  slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2
     void (*conjugate)(const double* x, const double* y, const double* scale, std::size_t rows, std::size_t stride,
                       double bound, double c, double* slope, double* square);
-    // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j]   for i, j < n; m: [n, stride]. Up to 7 more are read and written.
+    // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j]   for i, j < n; m: [n, stride]. Accesses up to 7 numbers past the
+    // end.
     void (*pair_differences)(const double* a, const double* m, const double* v, const double* u, int n, int stride,
                              double* d);
 
-    // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, where n is a multiple of 8.
+    // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, for n a multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);
     void (*from_rows)(const double* rows, int n, double* const* x);
     // rows[j, l] = x[j]
     void (*spread)(const double* x, std::size_t n, double* rows);
-    // Label n-grams of eight positions (ngram_rows.hpp), n: Yp. Masses of the pairs before, as far as E = 1 and no arc
-    // ends in them; forward; e / c B' of the nodes, as far as no history after is told apart (v); backward to dB and
-    // the probabilities; B, p and steps of the histories before; their sums.
+    // Label n-grams of eight positions (ngram_rows.hpp), n: Yp. In order: masses of the preceding pairs, if E = 1 and
+    // no arc ends in them; the forward pass; e / c B' of the nodes, except for contributions of longer histories (v);
+    // the backward pass to dB and the probabilities; B, p and steps of the preceding histories; their sums.
     void (*ngram_masses)(const NgramRows& of);
     void (*ngram_forward)(const NgramRows& of, int n);
     void (*ngram_values)(const NgramRows& of);
@@ -93,7 +95,7 @@ struct Kernels {
     void (*ngram_steps)(const NgramRows& of, int n);
 };
 
-// The clone in use: the best the processor has, unless SPARSECRF_ISA or set_instruction_set chose another.
+// The clone in use: the best one the processor supports, unless SPARSECRF_ISA or set_instruction_set selects another.
 const Kernels& kernels();
 std::vector<std::string> instruction_sets();
 void set_instruction_set(const std::string& name);

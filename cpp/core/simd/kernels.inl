@@ -1,6 +1,6 @@
-// The body of every clone: included once by each simd/kernels_*.cpp, after SPARSECRF_CLONE, SPARSECRF_LANES and
-// SPARSECRF_TILE (native vectors of accumulators that fit the registers twice) are defined. Standard headers with
-// inline code are kept out: compiled here they could end up in a binary's baseline path.
+// The body of every clone. Each simd/kernels_*.cpp includes it once after defining SPARSECRF_CLONE, SPARSECRF_LANES and
+// SPARSECRF_TILE (number of accumulator vectors of which two sets fit in the registers). Do not include standard
+// headers with inline code: compiled here, such code could end up in the baseline path of a binary.
 #include "core/base/infinity.hpp"
 #include "dual_rows.hpp"
 #include "kernels.hpp"
@@ -20,14 +20,14 @@ namespace {
 
 constexpr int kParts = kLanes / L;  // native vectors in one group of eight fixed lanes
 
-// Sum of the eight lanes, in one fixed tree. Lanes are taken from registers: stored into an array of this frame, which
-// GCC 13 takes to be aligned to 64 bytes without seeing to it, they crash with AVX-512.
+// Sums the eight lanes in one fixed tree. Lanes are read from registers: GCC 13 assumes that a local array is aligned
+// to 64 bytes without ensuring it, so storing the lanes there crashes with AVX-512.
 SPARSECRF_INLINE double reduce(const Vec (&acc)[kParts]) {
     const auto x = [&](int i) { return acc[i / L][i % L]; };
     return ((x(0) + x(4)) + (x(2) + x(6))) + ((x(1) + x(5)) + (x(3) + x(7)));
 }
 
-// Even and odd rows have accumulators of their own, which hides the latency of the additions.
+// Separate accumulators for even and odd rows hide the latency of the additions.
 template <int NV>
 void matvec_tile(const double* a, const double* m, int rows, int stride, double* out) {
     Vec even[NV], odd[NV];
@@ -72,7 +72,7 @@ void maxplus_tile(const double* a, const double* m, int rows, int stride, double
 
 using Product = void (*)(const double*, const double*, int, int, double*);
 
-// Tiles of SPARSECRF_TILE vectors, then one narrower tile for the rest: `tiles[n - 1]` is the body for n vectors.
+// Tiles of SPARSECRF_TILE vectors, then one narrower tile for the remainder: `tiles[n - 1]` handles n vectors.
 void tiled(const Product* tiles, const double* a, const double* m, int rows, int stride, double* out) {
     int j = 0;
     for (; j + SPARSECRF_TILE * L <= stride; j += SPARSECRF_TILE * L)
@@ -139,8 +139,8 @@ void rank_update(const double* const* a, const double* const* v, std::size_t n, 
     for (; i < i1; ++i) rank_rows<1>(a, v, n, i, stride, g);
 }
 
-// exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, with exp(r) by its Taylor polynomial of degree 13
-// (truncation below 4e-18). ln 2 is split so that k ln2_high is exact for |k| < 2^11.
+// exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, with the Taylor polynomial of degree 13 for exp(r)
+// (truncation error below 4e-18). ln 2 is split so that k ln2_high is exact for |k| < 2^11.
 SPARSECRF_INLINE Vec exp_vec(Vec x) {
     const double round_bias = 0x1.8p52;  // adding it leaves round(x) in the low bits of the mantissa
     const Vec low = broadcast(-708.0), high = broadcast(709.0);
@@ -155,7 +155,7 @@ SPARSECRF_INLINE Vec exp_vec(Vec x) {
     Vec y = broadcast(1.0 / 6227020800.0);
     SPARSECRF_UNROLL
     for (int i = 0; i < 13; ++i) y = y * r + broadcast(c[i]);
-    const IntVec exponent = bits(shifted) << 52;  // k * 2^52 modulo 2^64: the bias's own bits are shifted out
+    const IntVec exponent = bits(shifted) << 52;  // k * 2^52 modulo 2^64: the bits of the bias are shifted out
     y = from_bits(bits(y) + exponent);
     return select(under, broadcast(0.0), select(over, broadcast(kInfinity), y));
 }
@@ -221,8 +221,8 @@ void range(const double* s, int n, double* low, double* high) {
 }
 
 int best_two(const double* x, const double* y, int n, double* best, double* second) {
-    Vec high = broadcast(-kInfinity), next = high;  // of each lane
-    IntVec at{};                                    // where `high` is, the first
+    Vec high = broadcast(-kInfinity), next = high;  // per lane
+    IntVec at{};                                    // first index of `high`
     for (int j = 0; j < n; j += L) {
         const Vec z = load(x + j) + load(y + j);
         const IntVec larger = z > high;

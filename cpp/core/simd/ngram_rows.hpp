@@ -1,8 +1,8 @@
-// Label n-grams at eight positions side by side: what the kernels of simd/ngram_rows.inl work on.
+// Label n-grams at eight positions side by side: input of the kernels of simd/ngram_rows.inl.
 //
-// A row is eight numbers, one for each of eight positions (lanes) that have the same arcs. So each number of
-// inference/ngram_correction.cpp is a row here, nothing is gathered, and what a lane computes does not depend on the
-// other lanes nor on the instruction set. inference/ngram_batch.hpp says where the rows come from.
+// A row is eight numbers, one for each of eight positions (lanes) that have the same arcs. Every number of
+// inference/ngram_correction.cpp becomes a row here, so nothing has to be gathered, and the result of a lane depends
+// neither on the other lanes nor on the instruction set. inference/ngram_batch.hpp describes how the rows are filled.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace sparsecrf {
 
 struct NgramRows {
-    // Arcs: leaves by history, then the others, whose parents are nodes: other arcs, then pairs (NgramArcs).
+    // Arcs: first the leaves, by history, then the inner arcs. Parents are nodes: inner arcs, then pairs (NgramArcs).
     std::size_t n_histories, n_history_pairs, n_leaves, n_inner, n_own;
     const std::uint32_t *parent, *history, *pair_of;  // [arcs]
     const double *x, *x_parent, *more;                // [arcs]
-    const std::uint16_t *pair_previous, *pair_label;  // [n_own] of the pairs that arcs end in
-    const std::uint16_t *first, *label;               // [n_histories] of the histories before
-    const std::uint32_t* suffix;                      // [n_histories]; kNone: the label alone
+    const std::uint16_t *pair_previous, *pair_label;  // [n_own] pairs that arcs end in
+    const std::uint16_t *first, *label;               // [n_histories] histories before this position
+    const std::uint32_t* suffix;                      // [n_histories]; kNone if the history is a single label
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     double* mass;    // [n_histories] A
@@ -26,18 +26,19 @@ struct NgramRows {
     double* node;    // [nodes] masses by `ngram_forward`; p of arcs and p - alpha E v of pairs by `ngram_backward`
     double* weight;  // [n_own] E
 
-    // Rows of the position, [Yp]: alpha and e / c of the position before, u or v of this one.
+    // Rows of this position, [Yp]: alpha and e / c of the previous position, u or v of this one.
     double *alpha, *u, *v;
-    double* value;     // [nodes] scratch: on entry of ngram_backward e / c B'(target)
+    double* value;     // [nodes] scratch: on entry to ngram_backward e / c B'(target)
     double* node_sum;  // [nodes] scratch
-    // Rows of the position before: beta, e / c, and what its histories add to p and to beta of the position before it.
+    // Rows of the previous position: beta, e / c, and what its histories add to p and to beta of the position before
+    // it.
     double *beta, *scaled, *p, *step;
     double* steps;  // [n_history_pairs] e / c (B - beta), to be multiplied by E
 
-    double* safe;        // one row: 1, or 0 where too much was lost
-    double least, most;  // bounds of what is lost: kCancelled, kLargeTerm
-    const double* item;  // one row: weight of the item
-    // [arcs, padded to 8] sums of w p (of leaves without X), and of w p^2; null: not asked for. Rows of their terms.
+    double* safe;        // one row: 1, or 0 where cancellation lost too much precision
+    double least, most;  // limits of the cancellation: kCancelled, kLargeTerm
+    const double* item;  // one row: weights of the items
+    // [arcs, padded to 8] sums of w p (for leaves without X) and of w p^2, or null; scratch rows for their terms.
     double *sum, *square, *term, *term_square;
 };
 

@@ -1,5 +1,5 @@
-// Part of kernels.inl: label n-grams, eight positions side by side. The formulas are those of
-// inference/ngram_correction.cpp, where they are explained; here every number is a row of eight.
+// Part of kernels.inl: label n-grams at eight positions side by side. The formulas are those of
+// inference/ngram_correction.cpp, which explains them; here every number is a row of eight.
 
 struct Row {
     Vec x[kParts];
@@ -45,7 +45,7 @@ SPARSECRF_INLINE Row larger(const Row& a, const Row& b) {
     for (int i = 0; i < kParts; ++i) r.x[i] = select(a.x[i] > b.x[i], a.x[i], b.x[i]);
     return r;
 }
-// 0 where a > b does not hold and a == b neither, so where a number is not one, too.
+// Clears `safe` unless a >= b; NaN clears it, too.
 SPARSECRF_INLINE void require_not_below(Row& safe, const Row& a, const Row& b) {
     SPARSECRF_UNROLL
     for (int i = 0; i < kParts; ++i) safe.x[i] = select(a.x[i] >= b.x[i], safe.x[i], broadcast(0.0));
@@ -78,7 +78,7 @@ SPARSECRF_INLINE void transpose(Row (&r)[kLanes]) {
 #elif SPARSECRF_LANES == 4 && defined(SPARSECRF_SHUFFLES)
     Row s[kLanes];
     SPARSECRF_UNROLL
-    for (int j = 0; j < 2; ++j) {  // tiles of four: rows 4 j and on, columns 4 i and on
+    for (int j = 0; j < 2; ++j) {  // 4 x 4 tiles: rows from 4 j, columns from 4 i
         SPARSECRF_UNROLL
         for (int i = 0; i < 2; ++i) {
             const Vec a = r[4 * j].x[i], b = r[4 * j + 1].x[i], c = r[4 * j + 2].x[i], d = r[4 * j + 3].x[i];
@@ -132,7 +132,7 @@ void spread(const double* x, std::size_t n, double* rows) {
     for (std::size_t k = 0; k < n; ++k) put(rows, k, every(x[k]));
 }
 
-// sum[k] += the total of row k, in the order of `reduce`, for n rows; there is room for a multiple of eight.
+// sum[k] += total of row k, in the order of `reduce`, for n rows; `rows` and `sum` are padded to a multiple of eight.
 void add_totals(const double* rows, std::size_t n, double* sum) {
     for (std::size_t k = 0; k < n; k += kLanes) {
         Row r[kLanes];
@@ -143,8 +143,9 @@ void add_totals(const double* rows, std::size_t n, double* sum) {
     }
 }
 
-// Pointers are copied before a loop: as far as the compiler knows, a row that is stored could change them. And loops over
-// leaves are not nested in loops over histories, which have one or two each: the processor could not foresee their ends.
+// Pointers are copied before each loop, because the compiler must assume that storing a row could change them. Loops
+// over leaves are not nested in loops over histories: a history has only one or two leaves, so the end of the inner
+// loop would be mispredicted.
 
 void ngram_masses(const NgramRows& of) {
     const std::uint16_t *label = of.label, *first = of.first;
@@ -201,7 +202,7 @@ void ngram_values(const NgramRows& of) {
     for (std::size_t k = 0; k < n_own; ++k) put(value, n_inner + k, row(v, label[k]));
 }
 
-// dB, the flow and p of arcs and pairs. Sums of leaves are without X, as those of NgramFamily.
+// dB, the flow and p of arcs and pairs. As in NgramFamily, sums of leaves do not contain the factor X.
 template <bool kSums, bool kSquares>
 SPARSECRF_INLINE void leaves_backward(const NgramRows& of, Row& safe) {
     const Row most = every(of.most), item = row(of.item, 0);

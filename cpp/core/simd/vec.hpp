@@ -1,6 +1,6 @@
 // One native vector of doubles. The including file defines SPARSECRF_LANES (2, 4 or 8) and SPARSECRF_CLONE, the
-// namespace of its clone: nothing here may have a name that another clone's object file could share.
-// SPARSECRF_ARRAYS asks for what compilers without vector extensions get: cpp/tests/kernels.cpp compares it.
+// namespace of its clone. No name here may be shared with the object file of another clone. SPARSECRF_ARRAYS selects
+// the fallback for compilers without vector extensions; cpp/tests/kernels.cpp compares the two.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,11 @@ SPARSECRF_INLINE Vec from_bits(IntVec x) { return reinterpret_cast<Vec>(x); }
 #define SPARSECRF_SHUFFLES
 #endif
 #endif
-SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, also for -0: no subtraction is left
+SPARSECRF_INLINE Vec broadcast(double x) { return x - Vec{}; }  // x - 0 is x, even for -0; the subtraction is optimized
+                                                                // away
 SPARSECRF_INLINE IntVec broadcast_int(std::int64_t x) { return x - IntVec{}; }
 #else
-// Compilers without vector extensions get small arrays with the same operators; their optimiser does what it can.
+// Fallback for compilers without vector extensions: small arrays with the same operators, left to the optimizer.
 template <class T>
 struct Lanes {
     T x[L];
@@ -71,7 +72,7 @@ SPARSECRF_INLINE IntVec operator<<(IntVec a, int s) {
     for (int i = 0; i < L; ++i) a[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(a[i]) << s);
     return a;
 }
-SPARSECRF_INLINE IntVec operator>>(IntVec a, int s) {  // arithmetic, as C++20 says
+SPARSECRF_INLINE IntVec operator>>(IntVec a, int s) {  // arithmetic shift, guaranteed by C++20
     for (int i = 0; i < L; ++i) a[i] = a[i] >> s;
     return a;
 }
