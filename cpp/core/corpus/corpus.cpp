@@ -31,7 +31,7 @@ void check_ids(const Corpus& corpus, const ListPool& lists, std::span<const std:
     }
 }
 
-// The label of a position, whose set is copied.
+// The label of a position; if it is a label set, the set is copied to `to`.
 std::int32_t copied_label(const Corpus& from, std::int64_t position, CorpusBuilder& to) {
     const std::int32_t y = from.labels[position];
     if (y >= kMissing) return y;
@@ -39,10 +39,11 @@ std::int32_t copied_label(const Corpus& from, std::int64_t position, CorpusBuild
     return to.label_set({set.begin(), set.end()});
 }
 
-// Sets the base and rest lists of a corpus, given its full bigram lists and which of them each position has.
+// Computes the base and rest lists of a corpus from its full bigram lists and the list id of each position.
 //
-// The base takes the attributes that occur at least `least` times. `least` is the smallest power of two for which the
-// tables of all base lists stay within a cache and each list serves several positions; a few lists are always allowed.
+// The base list keeps the attributes that occur at least `least` times. `least` is the smallest power of two for which
+// the tables of all base lists fit in a cache and each list is shared by several positions; a few lists are always
+// allowed.
 void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of) {
     constexpr std::size_t kFewLists = 32;
     constexpr double kTableBytes = 8 << 20;
@@ -50,11 +51,11 @@ void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::u
     const auto room = static_cast<std::size_t>(
         std::max<double>(kFewLists, std::min(kTableBytes / bytes_per_list, static_cast<double>(of.size()) / 4)));
 
-    std::vector<std::int64_t> positions(lists.size(), 0);  // of each full list
+    std::vector<std::int64_t> positions(lists.size(), 0);  // number of positions per full list
     for (const std::uint32_t list : of) ++positions[list];
     std::uint32_t largest = 0;
     for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
-    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute up to the last one here
+    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute, up to the largest id in use
     for (std::uint32_t list = 0; list < lists.size(); ++list) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) frequency[lists.id(k)] += positions[list];
     }
@@ -71,7 +72,7 @@ void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::u
             }
             base_of[list] = base.intern(shared);
             rest_of[list] = rest.intern(own);
-            fits = base.size() <= room + 1;  // the empty list is always there
+            fits = base.size() <= room + 1;  // the empty list always exists
         }
         if (!fits) continue;
         corpus.base_lists = base.build();
@@ -164,7 +165,7 @@ Corpus Corpus::with_dense(std::vector<float> values, std::vector<std::uint32_t> 
     return made;
 }
 
-// h <- mix(h ^ word) over every array, each after its length.
+// h <- mix(h ^ word) over every array, preceded by its length.
 std::uint64_t Corpus::fingerprint() const {
     std::uint64_t h = 0;
     const auto add = [&](std::uint64_t word) { h = mix(h ^ word); };
@@ -298,7 +299,7 @@ void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
         if (is_known(y)) y = to[y];
     }
     const ListPool sets = std::exchange(label_sets_, {}).build();
-    for (std::uint32_t set = 1; set < sets.size(); ++set) {  // each keeps its number
+    for (std::uint32_t set = 1; set < sets.size(); ++set) {  // keeps the set numbers
         std::vector<std::int32_t> renamed;
         for (const std::uint32_t y : sets.of(set)) renamed.push_back(to[y]);
         label_set(std::move(renamed));

@@ -1,7 +1,7 @@
 // Encoded sequences, in memory or in a mapped file (corpus_file.hpp). Immutable once built.
 //
-// A position has a unigram list and a bigram list. Bigram lists are split into a base list of frequent attributes,
-// shared by many positions and tabulated once per list, and a rest list of rare ones, applied position by position as
+// Each position has a unigram list and a bigram list. Bigram lists are split into a base list of frequent attributes,
+// shared by many positions and tabulated once per list, and a rest list of rare attributes, applied at each position as
 // a sparse correction.
 #pragma once
 
@@ -15,38 +15,38 @@
 
 namespace sparsecrf {
 
-// A label is y >= 0, or below 0 if it is unknown: then it is one of a set. Set s of `Corpus::label_sets` is written
-// -1 - s; set 0, the empty list, stands for all labels.
+// A label is y >= 0, or negative if unknown. A negative label denotes a set of candidates: -1 - s is set s of
+// `Corpus::label_sets`. Set 0, the empty list, means all labels.
 inline constexpr std::int32_t kMissing = -1;
 inline bool is_known(std::int32_t label) { return label >= 0; }
 inline std::uint32_t label_set_of(std::int32_t label) { return static_cast<std::uint32_t>(-1 - label); }
-inline constexpr int kMaxLabels = 32767;  // pairs (y', y) fit a signed 32-bit integer
+inline constexpr int kMaxLabels = 32767;  // so that pairs (y', y) fit in a signed 32-bit integer
 inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
-// Largest size of a value and of a weight. Scores, sums of their products, are then finite: an infinite score always
-// means a constraint.
+// The largest absolute value of an attribute value and of a weight. Scores, sums of their products, are then finite, so
+// an infinite score always means a constraint.
 inline constexpr double kLargest = 1e100;
-inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // a dense column without a weight in the model
+inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // marks a dense column without weights in the model
 
 struct Corpus {
     int n_labels = 0;                                            // Y
     std::uint32_t n_attributes = 0;                              // X
     Array<std::int64_t> offsets = std::vector<std::int64_t>{0};  // [N + 1] first position of each sequence
-    Array<std::int32_t> labels;                                  // [P] label or, below 0, label set
+    Array<std::int32_t> labels;                                  // [P] label, or label set if negative
     Array<std::uint32_t> unigram;                                // [P] list id in unigram_lists
     Array<std::uint32_t> base;                                   // [P] list id in base_lists
     Array<std::uint32_t> rest;                                   // [P] list id in rest_lists
-    Array<double> sequence_weight;                               // [N], or empty: all 1
-    Array<double> token_weight;                                  // [P], or empty: all 1
+    Array<double> sequence_weight;                               // [N]; empty: all 1
+    Array<double> token_weight;                                  // [P]; empty: all 1
     ListPool unigram_lists, base_lists, rest_lists;
-    ListPool label_sets;                          // of candidate labels; list 0: all labels
-    std::int64_t n_dense = 0;                     // d, columns of numbers that every position has
+    ListPool label_sets;                          // candidate labels; list 0: all labels
+    std::int64_t n_dense = 0;                     // d, number of dense columns, which have a value at every position
     Array<float> dense;                           // [P, d]
-    std::vector<std::uint32_t> dense_attributes;  // [d] the attribute that a column is, or kNoAttribute
-    std::vector<std::int32_t> words;  // [P] numbers of words whose vectors are yet to come (WordRows), or empty
+    std::vector<std::uint32_t> dense_attributes;  // [d] attribute of each dense column, or kNoAttribute
+    std::vector<std::int32_t> words;  // [P] ids of words whose vectors are filled in later (WordRows), or empty
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
     std::int64_t n_tokens() const { return offsets.back(); }
-    // Whether some attribute could have a value other than 1.
+    // Whether any attribute may have a value other than 1.
     bool has_values() const {
         return n_dense > 0 || unigram_lists.has_values() || base_lists.has_values() || rest_lists.has_values();
     }
@@ -56,61 +56,63 @@ struct Corpus {
     bool is_labelled(std::int64_t i) const {
         return std::all_of(labels.begin() + offsets[i], labels.begin() + offsets[i + 1], is_known);
     }
-    // Whether `y` is what a label (or set of labels) of this corpus says.
+    // Whether `label`, a label or label set of this corpus, permits `y`.
     bool permits(std::int32_t label, std::int32_t y) const {
         if (label >= kMissing) return label == y || label == kMissing;
         const std::span<const std::uint32_t> set = label_sets.of(label_set_of(label));
         return std::binary_search(set.begin(), set.end(), static_cast<std::uint32_t>(y));
     }
-    // Whether a position may have any label: none is known, or the set has them all.
+    // Whether a position may have any label: it is unlabelled, or its set contains all labels.
     bool is_free(std::int64_t position) const {
         const std::int32_t y = labels[position];
         return y == kMissing || (y < kMissing && label_sets.length(label_set_of(y)) == n_labels);
     }
 
-    // Tokens that count: neither they nor their sequence have weight zero.
+    // The number of tokens with a nonzero weight in a sequence with a nonzero weight.
     std::int64_t n_weighted_tokens() const;
 
     // "sequence 3, position 7" for a position of the corpus.
     std::string where(std::int64_t position) const;
 
-    // The attributes of a position, ascending; of a bigram list base and rest together.
+    // The attributes of a position, ascending; base and rest lists are merged.
     std::vector<Attribute> unigram_attributes(std::int64_t position) const;
     std::vector<Attribute> bigram_attributes(std::int64_t position) const;
 
-    // These sequences, in this order; labels and attributes keep their ids.
+    // The given sequences in this order; labels and attributes keep their ids.
     Corpus subset(std::span<const std::int64_t> sequences) const;
 
-    // The same with dense columns: `values` [P, d]; attributes: [d], each in no list. Throws for what is not finite.
+    // A copy with dense columns. values: [P, d]; attributes: [d], none of which may occur in a list. Throws unless all
+    // values are finite.
     Corpus with_dense(std::vector<float> values, std::vector<std::uint32_t> attributes) const;
 
-    // A hash of the whole corpus, the same on every machine.
+    // A platform-independent hash of the whole corpus.
     std::uint64_t fingerprint() const;
 };
 
-// Takes sequences one at a time; every check of the input is here.
+// Builds a corpus one sequence at a time and checks all input.
 class CorpusBuilder {
    public:
-    // share: positions with the same unigram list share it. Labelling looks at each list once and does without.
+    // share: intern unigram lists, so that positions with equal lists share one. Labelling reads each list only once
+    // and does not need this.
     explicit CorpusBuilder(bool share = true) : share_(share) {}
 
     void begin_sequence(double weight = 1.0);
-    // The label that stands for one of these, which need not be ordered; a single one is itself.
+    // Returns a label that denotes this set of candidates, in any order; a single candidate is returned as is.
     std::int32_t label_set(std::vector<std::int32_t> labels);
-    // `label`: 0 <= label, kMissing, or a `label_set`. The lists are emptied and can be filled again.
+    // `label`: 0 <= label, kMissing, or a `label_set`. Clears the lists so that the caller can reuse them.
     void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
                       double weight = 1.0);
     void add_position(const PlainList& unigram, const PlainList& bigram, std::int32_t label, double weight = 1.0);
     void end_sequence();
     // Discards the positions since begin_sequence.
     void abandon_sequence();
-    // The same for a sequence without positions, which still counts in the sequence numbers of errors.
+    // Skips a sequence without positions, which still counts in the sequence numbers of error messages.
     void skip_sequence();
 
-    // Label y becomes to[y].
+    // Renames label y to to[y].
     void rename_labels(std::span<const std::int32_t> to);
 
-    // Checks labels and ids against the given counts and closes the corpus.
+    // Checks labels and ids against these counts and completes the corpus.
     Corpus build(std::int64_t n_labels, std::int64_t n_attributes);
 
     std::int64_t n_sequences() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
@@ -125,7 +127,7 @@ class CorpusBuilder {
     void add_lists(List& unigram, List& bigram, std::int32_t label, double weight);
 
     bool share_;
-    std::vector<std::int64_t> offsets_{0};  // these as in Corpus
+    std::vector<std::int64_t> offsets_{0};  // as in Corpus
     std::vector<std::int32_t> labels_;
     std::vector<double> sequence_weight_, token_weight_;
     std::vector<std::uint32_t> unigram_, bigram_;  // [P] list ids

@@ -20,10 +20,10 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kArrays = 18;
-constexpr std::size_t kUnit = 32;  // bytes; every array begins at a multiple of it
+constexpr std::size_t kUnit = 32;  // bytes; every array starts at a multiple of this
 constexpr std::array<char, 8> kMagic{'s', 'p', 'a', 'r', 's', 'e', 'C', 'F'};
-constexpr std::uint32_t kPlain = 1, kWithLabelSets = 2;  // versions: the last two arrays are empty, or not
-constexpr std::uint32_t kOrder = 0x01020304u;            // another byte order reads it as 0x04030201
+constexpr std::uint32_t kPlain = 1, kWithLabelSets = 2;  // versions: without and with label sets, the last two arrays
+constexpr std::uint32_t kOrder = 0x01020304u;            // read as 0x04030201 with the other byte order
 constexpr const char* kNames[kArrays] = {
     "offsets",      "labels",      "unigram",    "base",          "rest",     "sequence_weight",
     "token_weight", "unigram ptr", "unigram id", "unigram value", "base ptr", "base id",
@@ -35,16 +35,16 @@ struct Header {
     std::uint32_t order = kOrder;
     std::uint64_t digest = 0;
     std::uint64_t n_labels = 0, n_attributes = 0;
-    std::array<std::uint64_t, kArrays> length{};  // in numbers, not bytes
-    std::array<std::uint64_t, 1> unused{};        // up to a multiple of kUnit
+    std::array<std::uint64_t, kArrays> length{};  // number of elements
+    std::array<std::uint64_t, 1> unused{};        // padding to a multiple of kUnit
 };
 static_assert(sizeof(Header) % kUnit == 0 && std::is_trivially_copyable_v<Header>);
 
-// Four lanes of h <- rotate((h ^ word) * odd), each step one-to-one in h and in the word: a change in a single word is
-// always seen. Several times faster than a pass over the corpus that it guards.
+// Four lanes of h <- rotate((h ^ word) * odd). Each step is a bijection of h and of the word, so a change of a single
+// word is always detected. Several times faster than reading the corpus itself.
 class Digest {
    public:
-    // A multiple of kUnit bytes.
+    // The size must be a multiple of kUnit.
     void add(std::span<const std::byte> bytes) {
         std::array<std::uint64_t, 4> h = lanes_;
         for (std::size_t at = 0; at < bytes.size(); at += kUnit) {
@@ -71,7 +71,7 @@ void add_header(Digest& digest, Header header) {
     digest.add(bytes_of(header));
 }
 
-// Calls visit(array) for all arrays in the order of the file.
+// Calls visit(array) for all arrays in file order.
 template <class Visit>
 void each_array(const Corpus& c, Visit visit) {
     visit(c.offsets);
@@ -92,7 +92,7 @@ void each_array(const Corpus& c, Visit visit) {
     }
 }
 
-// The name of the file in errors: text, whatever bytes its name has.
+// The file name for error messages, always valid text.
 std::string name_of(const std::filesystem::path& path) {
     const std::u8string native = path.u8string();
     const std::string name(native.begin(), native.end());
@@ -104,7 +104,7 @@ std::string name_of(const std::filesystem::path& path) {
     return out;
 }
 
-// Parses a file. Every value is checked before its first use.
+// Parses a file. Every value is validated before its first use.
 class Reader {
    public:
     Reader(const std::filesystem::path& path, const CorpusFileOptions& options)
@@ -185,7 +185,7 @@ class Reader {
     Array<T> take() {
         const std::span<const std::byte> rest = file_->bytes().subspan(at_);
         const std::uint64_t n = header_.length[taken_];
-        // Compared before it is multiplied: the length may be anything.
+        // Compare before multiplying: the length may be arbitrary.
         if (n > rest.size() / sizeof(T)) {
             wrong(message("room for ", n, " numbers of ", kNames[taken_]), rest.size(), " bytes");
         }
@@ -196,10 +196,10 @@ class Reader {
         return {std::span(reinterpret_cast<const T*>(rest.data()), static_cast<std::size_t>(n)), file_};
     }
 
-    // The name of an array that was taken `back` calls ago.
+    // The name of the array taken `back` calls ago.
     const char* taken(std::size_t back) const { return kNames[taken_ - back]; }
 
-    // Lists of numbers below n, of arrays with these names.
+    // Checks lists of numbers below n; the array names are for error messages.
     void check_lists(const Array<std::int64_t>& ptr, const Array<std::uint32_t>& id, const char* ptr_name,
                      const char* id_name, std::uint32_t n) const {
         if (ptr.size() < 2 || ptr.size() > 0xffffffffu)
@@ -271,8 +271,8 @@ class Reader {
     const CorpusFileOptions& options_;
     const std::shared_ptr<const FileMemory> file_;
     Header header_;
-    std::size_t at_ = 0;     // bytes that have been taken
-    std::size_t taken_ = 0;  // arrays that have been taken
+    std::size_t at_ = 0;     // bytes consumed
+    std::size_t taken_ = 0;  // arrays consumed
 };
 
 }  // namespace

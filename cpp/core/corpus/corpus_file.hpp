@@ -1,13 +1,14 @@
-// A corpus in a file whose arrays are used where they lie: what is larger than memory can be trained on.
+// A corpus file that can be memory-mapped, for training on data larger than memory.
 //
-// In the byte order of the machine, words of 8 bytes:
+// Words of 8 bytes in native byte order:
 //
-//   magic "sparseCF", version and byte order, digest, Y, X, the length of each of 16 arrays;
-//   the arrays, without gaps but for zeros up to a multiple of 32 bytes: offsets, labels, unigram, base, rest,
-//   sequence_weight, token_weight; then ptr, id and value of the unigram, the base and the rest lists.
+//   magic "sparseCF", version and byte order, digest, Y, X, the length of each of 18 arrays;
+//   the arrays, each padded with zeros to a multiple of 32 bytes: offsets, labels, unigram, base, rest,
+//   sequence_weight, token_weight; then ptr, id and value of the unigram, the base and the rest lists; ptr and
+//   label of the label sets, which are empty in version 1.
 //
-// The digest is over all words but itself. It finds damage, not malice; therefore everything that others use as an
-// index is checked besides, and a file that passes can be trusted like a corpus that was built here.
+// The digest covers all words except itself. It detects accidental damage but not tampering, so every value that is
+// used as an index is also range-checked: a file that passes is as safe to use as a corpus built in memory.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ std::uint64_t save_corpus(const Corpus& corpus, const std::filesystem::path& pat
 
 // The expected properties of a corpus file.
 struct CorpusFileOptions {
-    // A corpus may have been encoded when its vocabulary was smaller than it became: the counts that it takes on.
+    // Counts of the current vocabulary, which may have grown since the corpus was encoded; the corpus adopts them.
     std::optional<std::int64_t> n_labels, n_attributes;
     std::optional<std::uint64_t> digest;
     FileMemory::Kind kind = FileMemory::Kind::kMapped;
 };
 
-// A view of the file, or of a copy of its bytes, which lives as long as the corpus or a copy of it does. Throws
-// FileError where there is no file, InputError where it is not what it should be.
+// Opens a file. The mapping, or the copy of the file, lives as long as the corpus or any copy of it. Throws FileError
+// if the file cannot be read and InputError if it is not valid.
 Corpus open_corpus(const std::filesystem::path& path, const CorpusFileOptions& options = {});
 
 }  // namespace sparsecrf

@@ -1,4 +1,4 @@
-// The feature sets that data define: those that occur, and all that could.
+// The feature sets derived from data: all observed features, and all possible features.
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kNoPair = 0xffffffffu;
 
-// Which attributes occur in the lists of a pool.
+// Which attributes occur in any of these pools.
 std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<const ListPool*> pools) {
     std::vector<char> seen(n_attributes, 0);
     for (const ListPool* pool : pools) {
@@ -21,7 +21,7 @@ std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<co
     return seen;
 }
 
-// Which attributes have features of one label: those of unigram lists and of dense columns.
+// Which attributes have unigram features: those in unigram lists and dense columns.
 std::vector<char> with_labels(const Corpus& corpus) {
     std::vector<char> seen = occurring(corpus.n_attributes, {&corpus.unigram_lists});
     for (const std::uint32_t x : corpus.dense_attributes) {
@@ -30,11 +30,11 @@ std::vector<char> with_labels(const Corpus& corpus) {
     return seen;
 }
 
-// The (attribute, cell) pairs that each(add) gives by add(x, cell), any number of times each, as rows: attribute x has
-// cells[ptr[x]] to cells[ptr[x + 1] - 1], ascending. `may` says which attributes can come.
+// Collects the (attribute, cell) pairs that each(add) reports through add(x, cell), possibly repeatedly, as rows:
+// attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], ascending. `may` marks the attributes that can occur.
 //
-// Each of these has a row of bits, one for each cell. Where all rows would take more than kBytes, a range of them is
-// made at a time, and each(add) is asked again for the next.
+// Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, each(add) is called several
+// times, once for each range of rows that fits.
 template <class Cell, class Each>
 void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std::vector<std::int64_t>& ptr,
               std::vector<Cell>& cells) {
@@ -44,12 +44,12 @@ void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std
     const auto n_rows = static_cast<std::size_t>(std::count(may.begin(), may.end(), 1));
     const std::size_t words = (static_cast<std::size_t>(n_cells) + 63) / 64;
     const std::size_t size = std::max<std::size_t>(std::min(n_rows, kBytes / (8 * words)), 1);
-    std::vector<std::int64_t> n_found(n_rows);  // cells of each row
+    std::vector<std::int64_t> n_found(n_rows);  // cells per row
     for (std::size_t first = 0; first < n_rows; first += size) {
         const std::size_t n = std::min(size, n_rows - first);
         std::vector<std::uint64_t> bits(n * words, 0);
         each([&](std::uint32_t x, std::uint32_t cell) {
-            const std::size_t row = row_of[x] - first;  // huge for rows before the range
+            const std::size_t row = row_of[x] - first;  // wraps around for rows before the range
             if (row < n) bits[row * words + cell / 64] |= std::uint64_t{1} << cell % 64;
         });
         for (std::size_t k = 0; k < bits.size(); ++k) {
@@ -74,7 +74,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             if (zeros || lists.value(k) != 0.0) add(lists.id(k), cell);
         }
     };
-    // visit(t, y', y) for the positions whose label is known; y' is below 0 where it is not.
+    // visit(t, y', y) for the positions with a known label; y' is negative if unknown.
     const auto each_position = [&](auto visit) {
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             auto previous = static_cast<std::int32_t>(numbering.pairs.start());
@@ -89,12 +89,12 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             made.cells().for_each(
                 y, [&](std::uint32_t cell) { each_of(corpus.unigram_lists, corpus.unigram[t], cell, add); });
         });
-        for (const std::uint32_t x : corpus.dense_attributes) {  // they occur everywhere, with any label
+        for (const std::uint32_t x : corpus.dense_attributes) {  // present at every position, with any label
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
         }
     };
     lay_seen(with_labels(corpus), numbering.unigram.cells, unigrams, made.unigram_ptr, made.unigram_label);
-    // The pair of labels, or of their classes, at every position that has one.
+    // The pair of labels, or of their classes, at every position where both labels are known.
     const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
     const auto pairs = [&](auto number_of) {
         return [&, number_of](auto add) {

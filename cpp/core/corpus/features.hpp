@@ -1,6 +1,6 @@
-// A set of features, in canonical order: unigram (x, y), then bigram (x, y', y), then those of pairs of classes of
-// labels (x, c', c), each lexicographic, then label n-grams (x, y_1 .. y_k), k >= 3, in the order of their table. A
-// weight vector is an array aligned with it.
+// A set of features in canonical order: unigrams (x, y), bigrams (x, y', y), pairs of label classes (x, c', c), each in
+// lexicographic order, then label n-grams (x, y_1 .. y_k), k >= 3, in the order of their table. Weight vectors are
+// arrays parallel to it.
 #pragma once
 
 #include <cstdint>
@@ -18,77 +18,78 @@ namespace sparsecrf {
 struct FeatureSet {
     int n_labels = 0;                          // Y
     std::uint32_t n_attributes = 0;            // X
-    std::vector<std::int64_t> unigram_ptr;     // [X + 1] rows of the attributes
-    std::vector<std::uint16_t> unigram_label;  // [unigram features] y, or Y + j for part j of the labels
+    std::vector<std::int64_t> unigram_ptr;     // [X + 1] row of each attribute
+    std::vector<std::uint16_t> unigram_label;  // [unigram features] y, or Y + j for label part j
     std::vector<std::int64_t> bigram_ptr;      // [X + 1]
-    std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair, numbered as in LabelPairs
-    std::shared_ptr<const LabelParts> parts;   // null: labels have none
-    // Pairs of classes of labels, if there are classes.
-    std::vector<std::int64_t> class_ptr;    // [X + 1], or empty: there are no such features
-    std::vector<std::uint32_t> class_pair;  // [features of classes] numbered as in LabelParts::class_pairs
+    std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair number as in LabelPairs
+    std::shared_ptr<const LabelParts> parts;   // null if labels have no parts
+    // Pairs of label classes, if labels have classes.
+    std::vector<std::int64_t> class_ptr;    // [X + 1]; empty if there are none
+    std::vector<std::uint32_t> class_pair;  // [class features] pair number as in LabelParts::class_pairs
     // Label n-grams, if there are any.
     LabelStrings strings;
-    std::vector<std::int64_t> ngram_number;      // [n-grams] ascending: see Numbering
+    std::vector<std::int64_t> ngram_number;      // [n-grams] ascending, see Numbering
     std::vector<std::uint32_t> ngram_attribute;  // [n-grams]
-    std::vector<std::uint32_t> ngram_string;     // [n-grams] in strings
-    std::vector<std::uint32_t> ngram_ptr;  // [X + 1] n-grams of an attribute are ngram_of[ptr[x]] to, or empty: none
-    std::vector<std::uint32_t> ngram_of;   // [n-grams] their index
-    std::uint64_t serial;                  // unique to each set in this process
+    std::vector<std::uint32_t> ngram_string;     // [n-grams] id in strings
+    std::vector<std::uint32_t> ngram_ptr;  // [X + 1] attribute x has the n-grams ngram_of[ngram_ptr[x]] and so on;
+                                           // empty if there are none
+    std::vector<std::uint32_t> ngram_of;   // [n-grams] index
+    std::uint64_t serial;                  // unique within this process
 
-    // Features in any order; a repeated one is an error. All five arrays are parallel within their kind.
+    // Features in any order, without repetitions. The arrays of each kind are parallel.
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
-    // The set of these numbers, ascending: see Numbering. `table`: of the n-grams among them; `parts`: null if labels
-    // have none.
+    // The set with these feature numbers, ascending (see Numbering). `table` defines the n-grams among them; `parts` is
+    // null if labels have no parts.
     static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
                                    std::span<const std::int64_t> numbers, const NgramTable* table = nullptr,
                                    std::shared_ptr<const LabelParts> parts = nullptr);
     std::vector<std::int64_t> numbers() const;
     Numbering numbering() const { return {n_labels, n_attributes, n_cells() - n_labels, n_classes()}; }
-    LabelCells cells() const { return {n_labels, parts.get()}; }                 // of unigram rows
+    LabelCells cells() const { return {n_labels, parts.get()}; }                 // cells of unigram rows
     int n_cells() const { return cells().size(); }                               // Y + P
     int n_classes() const { return parts == nullptr ? 0 : parts->n_classes(); }  // C
 
-    // The features with a non-zero empirical count in some sequence (missing labels count for nothing). `zeros`: also
-    // those that stand there with the value 0 only.
+    // The features with a nonzero empirical count in some sequence; missing labels do not count. zeros: also include
+    // features that occur only with value 0.
     static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
                                bool zeros = false);
-    // Every label and part of every unigram attribute that occurs, every pair (start included) of labels and of classes
-    // of every bigram attribute.
+    // Every label and part for every unigram attribute that occurs, and every pair of labels and of classes (start
+    // included) for every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }
     std::int64_t n_bigram() const { return static_cast<std::int64_t>(bigram_pair.size()); }
     std::int64_t n_class() const { return static_cast<std::int64_t>(class_pair.size()); }
     std::int64_t n_ngram() const { return static_cast<std::int64_t>(ngram_string.size()); }
-    // The places in the set of the first pair of classes and of the first n-gram.
+    // The indices of the first class feature and of the first n-gram.
     std::int64_t first_class() const { return n_unigram() + n_bigram(); }
     std::int64_t first_ngram() const { return first_class() + n_class(); }
     std::int64_t size() const { return first_ngram() + n_ngram(); }
     bool has_ngrams(std::uint32_t x) const { return !ngram_ptr.empty() && ngram_ptr[x] < ngram_ptr[x + 1]; }
-    // Which n-grams attribute x has.
+    // The indices of the n-grams of attribute x.
     std::span<const std::uint32_t> ngrams_of(std::uint32_t x) const {
         if (ngram_ptr.empty()) return {};
         return std::span(ngram_of).subspan(ngram_ptr[x], ngram_ptr[x + 1] - ngram_ptr[x]);
     }
 
-    // The pairs of the bigram features of attribute x, ascending.
+    // The label pairs of the bigram features of attribute x, ascending.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
         return std::span(bigram_pair)
             .subspan(static_cast<std::size_t>(bigram_ptr[x]),
                      static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
     }
 
-    // The pairs of classes of the features of attribute x, ascending.
+    // The class pairs of the features of attribute x, ascending.
     std::span<const std::uint32_t> class_pairs_of(std::uint32_t x) const {
         if (class_ptr.empty()) return {};
         return std::span(class_pair)
             .subspan(static_cast<std::size_t>(class_ptr[x]), static_cast<std::size_t>(class_ptr[x + 1] - class_ptr[x]));
     }
 
-    // Whether an attribute conditions pairs of labels or classes, or longer n-grams.
+    // Whether attribute x has features of label pairs, class pairs or longer n-grams.
     bool conditions_pairs(std::uint32_t x) const {
         return !bigram_pairs_of(x).empty() || !class_pairs_of(x).empty() || has_ngrams(x);
     }
@@ -96,7 +97,7 @@ struct FeatureSet {
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;
-    // Throws if there are label n-grams or label parts, which `who` does not support.
+    // Throws if there are label n-grams (label parts), which `who` does not support.
     void check_pairs_at_most(const char* who) const;
     void check_whole_labels(const char* who) const;
 

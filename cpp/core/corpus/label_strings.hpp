@@ -1,7 +1,7 @@
-// Strings of labels, each stored once, and the table of label n-grams: features of an attribute and a string.
+// Label strings, each stored once, and the table of label n-grams: features of an attribute and a string.
 //
-// A feature (x, y_1 .. y_k) with k >= 3 labels has no number of closed form, since k has no limit: n-grams are numbered
-// in the order in which they are first asked for, after all unigram and bigram features (numbering.hpp).
+// Features (x, y_1 .. y_k) with k >= 3 labels have no closed-form number because k is unbounded. They are numbered in
+// order of first use, after all unigram and bigram features (numbering.hpp).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace sparsecrf {
 
-inline constexpr std::size_t kLongestNgram = 1000;  // labels: a string of n labels has n^2 / 2 parts
+inline constexpr std::size_t kLongestNgram = 1000;  // labels; a string of n labels has n^2 / 2 substrings
 
-// With a string, all its prefixes and suffixes are there. Ids: 0 is the empty string, 1 + y the label y, 1 + Y the
-// start label, which can only be the first of a string.
+// If a string is stored, so are all its prefixes and suffixes. Ids: 0 is the empty string, 1 + y the label y, 1 + Y the
+// start label, which can only be the first label of a string.
 class LabelStrings {
    public:
     explicit LabelStrings(int n_labels = 0);
 
     std::uint32_t intern(std::span<const std::int32_t> labels);
-    // The string `first`, then `suffix`; kNone if it is not stored.
+    // The string `first` followed by `suffix`, or kNone if it is not stored.
     std::uint32_t find(std::uint32_t suffix, std::uint32_t first) const;
     static constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -33,14 +33,14 @@ class LabelStrings {
     std::uint32_t suffix(std::uint32_t id) const { return nodes_[id].suffix; }  // without its first label
     std::uint32_t prefix(std::uint32_t id) const { return nodes_[id].prefix; }  // without its last label
     bool after_start(std::uint32_t id) const { return nodes_[id].first == n_labels_; }
-    // Whether the string can end at position t: after the start it is a whole prefix.
+    // Whether the string can end at position t; a string with the start label must begin at the start.
     bool fits(std::uint32_t id, std::int64_t t) const {
         return after_start(id) ? nodes_[id].length == t + 2 : nodes_[id].length <= t + 1;
     }
     std::vector<std::int32_t> labels(std::uint32_t id) const;
 
-    // visit(string) for all strings of at least two labels that `path` ends in at position t, shortest first, while
-    // they are here. path: labels from position 0; a missing label (below 0) ends the walk.
+    // visit(string) for the stored suffixes of `path` up to position t that have at least two labels, shortest first.
+    // path: labels from position 0; a missing label (negative) ends the walk.
     template <class Visit>
     void for_each_suffix(const std::int32_t* path, std::int64_t t, Visit visit) const {
         if (path[t] < 0) return;
@@ -61,7 +61,7 @@ class LabelStrings {
 
     std::uint32_t n_labels_;
     std::vector<Node> nodes_;
-    std::unordered_map<std::uint64_t, std::uint32_t> found_;  // suffix and first label to id
+    std::unordered_map<std::uint64_t, std::uint32_t> found_;  // (suffix, first label) to id
 };
 
 // N-grams in order of first use.
@@ -72,10 +72,10 @@ class NgramTable {
     struct Entry {
         std::uint32_t attribute, string;
     };
-    // The place of (x, labels) in the table; new if it is not there. At least three labels, the start label (Y) only
-    // first.
+    // The index of (x, labels), which is added if missing. At least three labels; only the first may be the start label
+    // (Y).
     std::int64_t add(std::int64_t attribute, std::span<const std::int32_t> labels);
-    // The places of n-grams whose labels stand one after the other in `labels`: attribute, length [n].
+    // The indices of several n-grams, whose labels are concatenated in `labels`. attribute, length: [n].
     std::vector<std::int64_t> add_all(std::span<const std::int32_t> attribute, std::span<const std::int32_t> length,
                                       std::span<const std::int32_t> labels);
 
@@ -88,7 +88,7 @@ class NgramTable {
     int n_labels_;
     LabelStrings strings_;
     std::vector<Entry> entries_;
-    std::unordered_map<std::uint64_t, std::int64_t> places_;  // attribute and string to place
+    std::unordered_map<std::uint64_t, std::int64_t> places_;  // (attribute, string) to index
 };
 
 }  // namespace sparsecrf

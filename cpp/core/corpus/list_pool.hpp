@@ -1,4 +1,4 @@
-// Interned attribute lists: positions with the same list share one id, and everything computed from it.
+// Interned attribute lists: positions with equal lists share one id and everything computed from it.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ struct Attribute {
     double value;
 };
 
-// Sorts by id and adds up the values of a repeated attribute.
+// Sorts by id and sums the values of repeated attributes.
 void normalise(std::vector<Attribute>& list);
 
-// A list of attributes whose values are all 1. It is prepared by any thread and interned by one.
+// A list of attributes whose values are all 1. Any thread may prepare it; a single thread interns it.
 struct PlainList {
     std::span<const std::uint32_t> ids;  // ascending
     std::uint64_t hash = 0;              // as `prepare` computes it
-    bool repeats = false;                // an attribute occurs twice: its value is then the sum
+    bool repeats = false;                // some attribute is repeated; its value is then the sum
 };
 
 // Sorts the ids.
 PlainList prepare(std::span<std::uint32_t> ids);
 
-// Lists that do not change. Id 0 is the empty list.
+// Immutable lists. Id 0 is the empty list.
 class ListPool {
    public:
     ListPool() : ListPool(std::vector<std::int64_t>{0, 0}, {}, {}) {}
-    // As below; from `ListPoolBuilder` or a file.
+    // Arrays as declared below, from `ListPoolBuilder` or a file.
     ListPool(Array<std::int64_t> ptr, Array<std::uint32_t> id, Array<double> value)
         : ptr_(std::move(ptr)), id_(std::move(id)), value_(std::move(value)) {}
 
@@ -51,8 +51,8 @@ class ListPool {
     const Array<std::uint32_t>& ids() const { return id_; }
     const Array<double>& values() const { return value_; }
 
-    // The same lists, attribute x called name[x], or left out where that is kDropped. Names below `split` rise with x, and
-    // so do the others: of each list, first the attributes that get one of the former are taken, then the rest.
+    // A copy with attribute x renamed to name[x], or removed if that is kDropped. `name` must increase with x among the
+    // names below `split` and among the others; each list then has the former first, followed by the latter.
     static constexpr std::uint32_t kDropped = 0xffffffffu;
     ListPool renamed(std::span<const std::uint32_t> name, std::uint32_t split, int threads) const;
 
@@ -70,16 +70,16 @@ class ListPoolBuilder {
         intern(none);
     }
 
-    // Sorts by id, adds up the values of a repeated attribute, and returns the id of the resulting list.
+    // Sorts by id, sums the values of repeated attributes, and returns the id of the resulting list.
     std::uint32_t intern(std::vector<Attribute>& list);
     std::uint32_t intern(const PlainList& list);
-    // The same, but every list that is not empty gets an id of its own; not to be mixed with `intern`.
+    // The same, but every nonempty list gets a new id. Do not mix with `intern`.
     std::uint32_t append(std::vector<Attribute>& list);
     std::uint32_t append(const PlainList& list);
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
 
-    // The lists, without spare memory. Nothing can be added afterwards.
+    // Returns the lists without spare capacity. Nothing can be added afterwards.
     ListPool build();
 
    private:
@@ -96,7 +96,7 @@ class ListPoolBuilder {
     std::vector<std::int64_t> ptr_{0};  // as in ListPool
     std::vector<std::uint32_t> id_;
     std::vector<double> value_;
-    std::vector<std::uint32_t> slots_;   // open addressing: list id + 1, 0 = free; a power of two
+    std::vector<std::uint32_t> slots_;   // open addressing: list id + 1, 0 if free; the size is a power of two
     std::vector<std::uint64_t> hashes_;  // [lists]
 };
 

@@ -1,14 +1,13 @@
-// How features and label pairs are numbered: the one place in C++ that knows it (in Python: encoding/numbering.py).
+// How features and label pairs are numbered: the only definition in C++ (in Python: encoding/numbering.py).
 //
-// X attributes, Y labels 0 to Y - 1; Y also stands for the start label, the label before the first one.
-//     pair (y', y):        y' Y + y                          below (Y + 1) Y; those of the start label come last
+// X attributes, Y labels 0 to Y - 1; as y', Y denotes the start label, which precedes the first one.
+//     pair (y', y):        y' Y + y                          below (Y + 1) Y; pairs of the start label come last
 //     unigram (x, y):      x Y + y                           from 0
 //     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
-//     n-gram (x, y_1 .. y_k), k >= 3: X Y + X (Y + 1) Y + its place in the table of n-grams (label_strings.hpp)
-// The first two kinds are ranges of numbers with a fixed number of cells per attribute. Where labels have P parts
-// (label_parts.hpp), a unigram row has Y + P cells: unigram (x, y) is x (Y + P) + y, part j takes the place of y = Y +
-// j, and the others follow. Where labels have C classes, features of their pairs (x, c', c) stand between bigrams and
-// n-grams:
+//     n-gram (x, y_1 .. y_k), k >= 3: X Y + X (Y + 1) Y + its index in the table of n-grams (label_strings.hpp)
+// Unigrams and bigrams are ranges with a fixed number of cells per attribute. If labels have P parts (label_parts.hpp),
+// a unigram row has Y + P cells: unigram (x, y) is x (Y + P) + y, part j is cell y = Y + j, and the other ranges shift
+// accordingly. If labels have C classes, their pair features (x, c', c) come between bigrams and n-grams:
 //     x (C + 1) C + (c' C + c)                               after the last bigram
 #pragma once
 
@@ -19,7 +18,7 @@
 
 namespace sparsecrf {
 
-// Numbers of label pairs, start label included.
+// Numbers of label pairs, including those of the start label.
 struct LabelPairs {
     explicit constexpr LabelPairs(std::int64_t labels) : n_labels(static_cast<std::uint32_t>(labels)) {}
 
@@ -29,17 +28,17 @@ struct LabelPairs {
 
     constexpr std::uint32_t start() const { return n_labels; }                  // y' of the start label
     constexpr std::uint32_t n_inner() const { return n_labels * n_labels; }     // pairs y' < Y: 0 to n_inner() - 1
-    constexpr std::uint32_t size() const { return (n_labels + 1) * n_labels; }  // all of them
+    constexpr std::uint32_t size() const { return (n_labels + 1) * n_labels; }  // all pairs
     constexpr bool is_start(std::uint32_t pair) const { return pair >= n_inner(); }
-    // y of a pair (start, y), without the division.
+    // y of a pair (start, y), without a division.
     constexpr std::uint32_t start_label(std::uint32_t pair) const { return pair - n_inner(); }
 
-    // How many of some ascending pairs have y' < Y: the others, those of the start label, follow them.
+    // How many of these ascending pairs have y' < Y; the pairs of the start label follow them.
     std::size_t count_inner(std::span<const std::uint32_t> pairs) const {
         return static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), n_inner()) - pairs.begin());
     }
 
-    // Those of some ascending pairs that can stand at a first position, or at another.
+    // The subrange of these ascending pairs that can occur at the first position, or at a later one.
     std::span<const std::uint32_t> at(std::span<const std::uint32_t> pairs, bool first) const {
         return first ? pairs.subspan(count_inner(pairs)) : pairs.first(count_inner(pairs));
     }
@@ -47,7 +46,7 @@ struct LabelPairs {
     std::uint32_t n_labels;  // Y
 };
 
-// visit(k, y', y) for ascending pairs, with a division a row instead of one each.
+// visit(k, y', y) for ascending pairs, with one division per row instead of one per pair.
 template <class Visit>
 void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
     const auto Y = static_cast<std::uint32_t>(n_labels);
@@ -61,7 +60,7 @@ void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit vis
     }
 }
 
-// The numbers of one kind of feature: `cells` for each attribute, attribute after attribute.
+// The numbers of one kind of feature: `cells` per attribute, ordered by attribute.
 struct FeatureRange {
     constexpr std::int64_t number(std::int64_t x, std::int64_t cell) const { return first + x * cells + cell; }
     constexpr std::int64_t attribute(std::int64_t number) const { return (number - first) / cells; }
@@ -86,7 +85,7 @@ struct Numbering {
     LabelPairs pairs;
     FeatureRange unigram;  // a cell is a label y, or Y + j for a part
     FeatureRange bigram;   // a cell is a pair
-    FeatureRange classes;  // a cell is a pair of classes of labels; none: no cells
+    FeatureRange classes;  // a cell is a class pair; no cells without classes
 };
 
 }  // namespace sparsecrf

@@ -15,7 +15,7 @@ void put(std::uint64_t n, std::vector<std::uint8_t>& out) {
     out.push_back(static_cast<std::uint8_t>(n));
 }
 
-// Takes whole numbers and bytes from the beginning of what is left.
+// Reads integers and bytes from the front of a buffer.
 class Taker {
    public:
     explicit Taker(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}

@@ -1,10 +1,10 @@
-// Names and numbers in few bytes: the arrays of a compact model file (docs/model-file.md).
+// Compressed names and numbers: the arrays of a compact model file (docs/model-file.md).
 //
-//   whole number n >= 0:   7 bits a byte, the lowest first; the top bit is set in every byte but the last (LEB128)
-//   numbers n_1 < n_2 ..:  n_1, n_2 - n_1, n_3 - n_2, ... as whole numbers
-//   names in byte order:   front coding. Of each one the s bytes that it shares with the one before are left out, the
-//                          other r follow: a byte min(s, 15) << 4 | min(r, 15); s - 15 if s >= 15 and r - 15 if
-//                          r >= 15, as whole numbers; r bytes. s is at most 255, so that few bytes cannot stand for
+//   integer n >= 0:        7 bits per byte, the lowest first; the top bit is set in every byte but the last (LEB128)
+//   numbers n_1 < n_2 ..:  n_1, n_2 - n_1, n_3 - n_2, ... as integers
+//   names in byte order:   front coding. Each name shares s bytes with its predecessor, which are omitted, and has r
+//                          more: a byte min(s, 15) << 4 | min(r, 15); s - 15 if s >= 15 and r - 15 if
+//                          r >= 15, as integers; r bytes. s is at most 255, so that a small file cannot expand to
 //                          gigabytes.
 #pragma once
 
@@ -16,16 +16,16 @@
 
 namespace sparsecrf {
 
-// Throws InputError unless the numbers ascend from 0 or more.
+// Throws InputError unless the numbers are nonnegative and ascending.
 std::vector<std::uint8_t> pack_numbers(std::span<const std::int64_t> numbers);
-// Throws InputError unless the bytes are `n` numbers.
+// Throws InputError unless the bytes encode `n` numbers.
 std::vector<std::int64_t> unpack_numbers(std::span<const std::uint8_t> bytes, std::int64_t n);
 
-// Throws InputError unless the ids of the names are in their byte order.
+// Throws InputError unless the names are numbered in byte order.
 std::vector<std::uint8_t> pack_names(const StringTable& names);
 StringTable unpack_names(std::span<const std::uint8_t> bytes);
 
-// The weights q_k scale.
+// The weights q[k] * scale.
 std::vector<double> unpack_weights(std::span<const std::int16_t> q, double scale);
 
 }  // namespace sparsecrf

@@ -37,7 +37,7 @@ std::uint32_t StringTable::intern(std::span<const std::string_view> parts, const
     ptr_.push_back(0);
     try {
         for (const std::string_view part : parts) bytes_.insert(bytes_.end(), part.begin(), part.end());
-    } catch (...) {  // memory ran out: the table stays as it was
+    } catch (...) {  // out of memory: leave the table unchanged
         bytes_.resize(before);
         ptr_.pop_back();
         throw;

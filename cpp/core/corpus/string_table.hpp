@@ -1,4 +1,4 @@
-// Strings to consecutive 32-bit ids and back; the bytes are stored in one arena.
+// Maps strings to consecutive 32-bit ids and back; the bytes are stored in one arena.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class StringTable {
    public:
     std::uint32_t intern(std::string_view text) { return intern({&text, 1}, TextHash(text)); }
     std::optional<std::uint32_t> find(std::string_view text) const { return find({&text, 1}, TextHash(text)); }
-    // The same for a text in parts, whose hash is known.
+    // The same for a text given in parts, with a known hash.
     std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
     std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
-    // The same for a text that is put together only where it has to be compared: same(other) says whether it is `other`.
+    // The same for a text that is only assembled when compared: same(other) tells whether it equals `other`.
     template <class Same>
     std::optional<std::uint32_t> find_if(std::uint64_t hash, Same same) const {
         if (slots_.empty()) return std::nullopt;
@@ -28,8 +28,8 @@ class StringTable {
         if (id == 0) return std::nullopt;
         return id - 1;
     }
-    // Fetch the memory that a look-up of this hash (TextHash::value) begins with, that it needs then, and that it needs
-    // last; each some time after the one before.
+    // Prefetch the memory for a lookup of this hash (TextHash::value): first the slot, then the offsets, then the
+    // bytes. Call them in this order, some time apart.
     SPARSECRF_PREFETCHES void prefetch(std::uint64_t hash) const {
         if (!slots_.empty()) sparsecrf::prefetch(&slots_[tag_of(hash) & (slots_.size() - 1)]);
     }
@@ -45,20 +45,20 @@ class StringTable {
     std::uint32_t size() const { return static_cast<std::uint32_t>(ptr_.size() - 1); }
 
     StringTable() = default;
-    // Distinct strings by id: string k is bytes[ptr[k]] .. bytes[ptr[k + 1] - 1]. Throws if the offsets do not fit, or
-    // a string is not UTF-8 or occurs twice.
+    // Distinct strings by id: string k is bytes[ptr[k]] .. bytes[ptr[k + 1] - 1]. Throws if the offsets are invalid, or
+    // if a string is not UTF-8 or occurs twice.
     StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> ptr);
     std::span<const char> bytes() const { return bytes_; }
     std::span<const std::int64_t> ptr() const { return ptr_; }
 
    private:
-    // A slot is chosen by the lowest bits of the tag, so that the table can grow without a look at the texts.
+    // The lowest bits of the tag choose the slot, so the table can grow without reading the texts.
     struct Slot {
-        std::uint32_t id = 0;   // of the string, plus 1; 0: free
-        std::uint32_t tag = 0;  // of its hash: all but one in 2^32 of the others are told apart without a look at them
+        std::uint32_t id = 0;   // id of the string plus 1; 0 if free
+        std::uint32_t tag = 0;  // part of the hash; rules out all but one in 2^32 other texts without reading them
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(mix(hash) >> 32); }
-    // The slot of the text with this tag for which same(text) holds, or the free one where it belongs.
+    // The slot of the text with this tag for which same(text) holds, or the free slot for it.
     template <class Same>
     std::size_t slot_of(std::uint32_t tag, Same same) const {
         const std::size_t last = slots_.size() - 1;
@@ -68,7 +68,7 @@ class StringTable {
         }
         return slot;
     }
-    // The id, plus 1, of the first string with this tag, which is nearly always the only one; 0: there is none.
+    // The id plus 1 of the first string with this tag, nearly always the only one; 0 if there is none.
     std::uint32_t likely(std::uint64_t hash) const {
         if (slots_.empty()) return 0;
         return slots_[slot_of(tag_of(hash), [](std::string_view) { return true; })].id;
@@ -77,10 +77,10 @@ class StringTable {
 
     std::vector<char> bytes_;
     std::vector<std::int64_t> ptr_{0};  // [strings + 1] offsets into bytes_
-    std::vector<Slot> slots_;           // open addressing; a power of two, at most half of it taken
+    std::vector<Slot> slots_;           // open addressing; the size is a power of two, at most half full
 };
 
-// Whether the parts, one after the other, are `text`.
+// Whether the concatenated parts equal `text`.
 bool equals(std::string_view text, std::span<const std::string_view> parts);
 
 }  // namespace sparsecrf
