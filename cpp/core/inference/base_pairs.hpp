@@ -1,4 +1,4 @@
-// The label pairs for which the base lists of a corpus have features, which do not change with the weights.
+// The label pairs for which the base lists of a corpus have features. They do not depend on the weights.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace sparsecrf {
 
-// Keeps a reference to the corpus. Methods that take a feature set expect the one it was made for.
+// Keeps a reference to the corpus. Methods that take a feature set expect the one passed to the constructor.
 class BasePairs {
    public:
     BasePairs(const Corpus& corpus, const FeatureSet& features);
 
-    // The pairs of all features of a list's attributes, ascending, start row included.
+    // The pairs of all features of a list's attributes, ascending, including the start row.
     std::span<const std::uint32_t> of(std::uint32_t list) const {
         return std::span(pair_).subspan(ptr_[list], ptr_[list + 1] - ptr_[list]);
     }

@@ -13,7 +13,7 @@
 namespace sparsecrf {
 namespace {
 
-// A lattice of sequence i with constraints applied and rows for all its positions.
+// Prepares a lattice for sequence i: applies the constraints and allocates rows for all positions.
 void prepare(OwnedLattice& lattice, const Corpus& corpus, std::int64_t i, const Constraints& constraints, int stride) {
     lattice.take(corpus, i, stride);
     constraints.apply(corpus, i, lattice);
@@ -25,7 +25,7 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
-// Label n-grams that are kept for the next calls: places of one call, and bytes of all.
+// Limits on the label n-gram places kept for later calls: places per call, and bytes in total.
 constexpr std::uint32_t kMostPlaces = 4096;
 constexpr std::uint64_t kMostBytes = 1 << 28;
 
@@ -33,7 +33,8 @@ void check_paths(std::int64_t k) {
     if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
 }
 
-// answer(i, recursion, lattice) for the lattice of every sequence i; each thread has its own recursion and lattice.
+// Calls answer(i, recursion, lattice) with the lattice of every sequence i; each thread has its own recursion and
+// lattice.
 template <class Answer>
 void for_each_lattice(const Corpus& corpus, const Constraints& constraints, const Potentials& tables, int threads,
                       const Answer& answer) {
@@ -46,7 +47,7 @@ void for_each_lattice(const Corpus& corpus, const Constraints& constraints, cons
     });
 }
 
-// log Z of sequence i with the labels of `known` fixed on top of the constraints; -infinity if they exclude each other.
+// log Z of sequence i with the labels `known` fixed in addition to the constraints; -infinity if the two contradict.
 double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const std::int32_t> known,
                           const Constraints& constraints, Recursion& recursion, OwnedLattice& lattice, int stride) {
     prepare(lattice, corpus, i, constraints, stride);
@@ -92,12 +93,12 @@ int Chain::threads_for(const Corpus& corpus) const {
     return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
 }
 
-// Places that a call uses. It keeps the features, which they refer to.
+// The places used by one call. Also owns the features that they refer to.
 struct Chain::LentPlaces {
     std::shared_ptr<const FeatureSet> features;
     std::shared_ptr<IdlePlaces> idle;
     std::unique_ptr<NgramPlaces> places;
-    bool whole = false;  // false: making them was broken off
+    bool whole = false;  // false if their construction was interrupted
 
     ~LentPlaces() {
         if (!whole || places->size() > kMostPlaces) return;
@@ -107,7 +108,7 @@ struct Chain::LentPlaces {
         try {
             idle->places.push_back(std::move(places));
             idle->bytes += bytes;
-        } catch (const std::bad_alloc&) {  // then they are not kept
+        } catch (const std::bad_alloc&) {  // do not keep them
         }
     }
 };
@@ -125,7 +126,7 @@ std::unique_ptr<NgramPlaces> Chain::take_places() const {
     return std::make_unique<NgramPlaces>(*features_);
 }
 
-// Places are kept from call to call: most sequences have attributes that others had before.
+// Places are kept from call to call, because most sequences share attributes with earlier ones.
 std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
     const auto made_with = [&](std::unique_ptr<NgramPlaces> places) {
         const auto lent = std::make_shared<LentPlaces>();
@@ -138,7 +139,7 @@ std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
         return made;
     };
     std::unique_ptr<NgramPlaces> places = take_places();
-    if (places->size() > 1) {  // what earlier calls left may be too much together with what this one needs
+    if (places->size() > 1) {  // places left by earlier calls plus those of this call may exceed the limit
         try {
             return made_with(std::move(places));
         } catch (const InputError&) {

@@ -1,4 +1,4 @@
-// A CRF with fixed weights: probabilities and decodings of the sequences of a corpus, with or without constraints.
+// A CRF with fixed weights: probabilities and best label sequences for a corpus, with or without constraints.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sparsecrf {
 
-// Safe to share between threads: nothing changes after construction except caches behind a lock.
+// Thread-safe: nothing changes after construction except caches protected by a mutex.
 class Chain {
    public:
     Chain(std::shared_ptr<const FeatureSet> features, std::vector<double> w, Kernel kernel, int threads);
@@ -23,18 +23,19 @@ class Chain {
     const UnigramRows& rows() const { return weights_->rows; }
     std::span<const double> w() const { return weights_->w; }    // [K]
     double largest_weight() const { return weights_->largest; }  // max |w|
-    // The same with this number of threads (0: all cores); nothing is copied.
+    // A copy that uses this many threads (0: all cores) and shares the weights.
     Chain with_threads(int threads) const;
-    // The weights laid out for a corpus, which must stay as long as they are used.
+    // The weights laid out for a corpus, which must outlive them.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
 
     // out: [N]
     void log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
-    // Score of the corpus's own labels, all of which must be known; out: [N]
+    // Score of the corpus's own labels, all of which must be known. out: [N]
     void score(const Corpus& corpus, std::span<double> out) const;
-    // score_t(y_{t-1}, y_t) of each token with these labels; labels, out: [P]
+    // score_t(y_{t-1}, y_t) of each token, given the labels. labels, out: [P]
     void token_scores(const Corpus& corpus, std::span<const std::int32_t> labels, std::span<double> out) const;
-    // log P(known labels | x, constraints), missing ones summed over; -infinity if the labels break them.  out: [N]
+    // log P(known labels | x, constraints), summed over missing labels; -infinity if the labels violate the
+    // constraints. out: [N]
     void log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
     // p_t(y); out: [P, Y]
     void marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const;
@@ -47,10 +48,10 @@ class Chain {
     // Best path; labels: [P], scores: [N]
     void viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
                  std::span<double> scores) const;
-    // The k best paths of one sequence, best first; fewer if there are fewer.
+    // The k best paths of one sequence, best first; fewer if there are not as many.
     std::vector<Labelling> nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
                                  const Constraints& constraints) const;
-    // The same of every sequence; out: [N]
+    // The same for every sequence. out: [N]
     std::vector<std::vector<Labelling>> nbest(const Corpus& corpus, std::int64_t k,
                                               const Constraints& constraints) const;
 
@@ -69,8 +70,9 @@ class Chain {
     std::shared_ptr<const Weights> weights_;
     Kernel kernel_;
     int threads_;
-    // Places of label n-grams of earlier calls. A call takes some and gives them back; one that finds none, or the lock
-    // taken, makes its own instead of waiting, so that the child of a fork never waits for a thread that it lacks.
+    // N-gram places left by earlier calls. A call takes one and returns it. If there is none, or the mutex is locked,
+    // the call creates its own instead of waiting: a forked child must never wait for a mutex held by a thread of its
+    // parent.
     struct IdlePlaces {
         std::mutex mutex;
         std::vector<std::unique_ptr<NgramPlaces>> places;

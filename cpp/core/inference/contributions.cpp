@@ -7,7 +7,8 @@
 namespace sparsecrf {
 namespace {
 
-// The weight of `cell` in the row of an attribute, cells[ptr[x]] to, ascending; w is aligned with cells.
+// The weight of `cell` in the row of attribute x, which starts at cells[ptr[x]] and is ascending; w is parallel to
+// cells.
 template <class Cell>
 double weight_of(std::span<const std::int64_t> ptr, std::span<const Cell> cells, std::span<const double> w,
                  std::uint32_t x, Cell cell) {

@@ -9,28 +9,28 @@
 namespace sparsecrf {
 namespace {
 
-// Both sides are counted in sparse entries. A sparse product costs its entries, and something for its lines and for
-// itself; a dense one costs `product` entries a cell. That price rises with the bytes that the dense matrices (E and
-// its transpose) occupy together: from the first and second-level cache a cell costs its arithmetic, from farther away
-// its transfer, and the entries of a sparse matrix, being fewer, are still near.
-// Expectations are counted in candidate pairs: laying out the columns of their labels costs something too, and all
-// pairs together cost `pair` candidates a cell. One matrix of sums is added to in tiles, many positions at a time, and
-// its size does not matter; many matrices share the positions and come and go through the caches, and their cells cost
-// more.
+// Costs are expressed in sparse entries. A sparse product costs its number of entries, plus a constant per line and per
+// product; a dense one costs `product` entries per cell. This price grows with the total size of the dense matrices (E
+// and its transpose): cells in the first- and second-level caches cost their arithmetic, cells further away cost their
+// transfer, while the fewer entries of a sparse matrix still fit in a near cache.
+// Expectations are expressed in candidate pairs: laying out the columns of the labels has a cost, and computing all
+// pairs costs `pair` candidates per cell. A single matrix of sums is updated in tiles, for many positions at a time, so
+// its size does not matter. Several matrices divide the positions among them and compete for the caches, so their cells
+// cost more.
 //
-// The numbers are the crossings of benchmarks/micro on the machine of benchmarks/record. They are constants, not
-// measured at run time, so that a run can be repeated to the bit.
+// The numbers are the crossover points of benchmarks/micro on the machine of benchmarks/record. They are constants and
+// not measured at run time, so that runs are reproducible bit for bit.
 constexpr int kSizes = 7;
 constexpr double kBytes[kSizes] = {64e3, 256e3, 512e3, 1.25e6, 2.5e6, 4e6, 16e6};
 
 struct Prices {
-    double product[kSizes];  // at kBytes; between them linear in the logarithm of the bytes
-    double pair[kSizes];     // likewise; the first for one matrix of any size
+    double product[kSizes];  // at kBytes; interpolated linearly in the logarithm of the bytes
+    double pair[kSizes];     // likewise; the first also applies to a single matrix of any size
 };
 
-constexpr double kLine = 1.0;      // cost of a row or column in entries, whatever it contains
+constexpr double kLine = 1.0;      // cost of a row or column in entries, regardless of its content
 constexpr double kProduct = 10.0;  // cost of a product in entries
-constexpr double kColumns = 2.0;   // cost of a label's columns in alpha and v, in candidates
+constexpr double kColumns = 2.0;   // cost of a label's columns of alpha and v, in candidates
 
 const Prices& prices() {
     static constexpr Prices baseline{{0.33, 0.335, 0.345, 0.43, 0.56, 0.93, 1.0},

@@ -16,7 +16,7 @@ namespace {
                                      ": no label sequence up to here meets the constraints"));
 }
 
-// out(y') = lambda(y', y) of base and rest at position t > 0.
+// out(y') = lambda(y', y) of base and rest lists at position t > 0.
 void column_scores(const Potentials& potentials, const Lattice& lattice, std::int64_t t, int y, double* out) {
     potentials.transition(lattice.first + t).column_scores(y, out);
     const RestPairs& rest = lattice.rest;
@@ -27,15 +27,15 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
     }
 }
 
-// The first of the largest of x[0..n), n a multiple of kLanes: as std::max_element, many times as fast.
+// The first maximum of x[0..n), n a multiple of kLanes: like std::max_element, but many times faster.
 std::int64_t largest(const double* x, int n) {
     double low, high;
     kernels().range(x, n, &low, &high);
     return std::find(x, x + n, high) - x;
 }
 
-// Calls add(t, term) for each term of score_t(y_{t-1}, y_t), t over the positions of sequence i: the unigram scores,
-// the base list's pair, that of the rest list and the label n-grams, if there are any. labels: [P] of the whole corpus.
+// Calls add(t, term) for each term of score_t(y_{t-1}, y_t) at each position t of sequence i: unigram scores, the pair
+// scores of the base and rest lists, and label n-grams if there are any. labels: [P] of the whole corpus.
 template <class Add>
 void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, Add add) {
     const Corpus& corpus = potentials.corpus();
@@ -88,7 +88,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const RestPairs& rest = lattice.rest;
     thread_local std::vector<int> order;
     thread_local AlignedVector<double> column;
-    thread_local std::vector<std::int64_t> corrected;  // the last t at which a column was computed
+    thread_local std::vector<std::int64_t> corrected;  // the last t for which a column was recomputed
     column.assign(static_cast<std::size_t>(stride), -kInfinity);
     corrected.assign(static_cast<std::size_t>(Y), 0);
     for (std::int64_t t = 0; t < lattice.length; ++t) {
@@ -98,7 +98,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
             std::copy_n(recursion.start_scores(lattice), stride, epsilon);
         } else {
             potentials.transition(lattice.first + t).best(previous, epsilon, order);
-            // Columns with corrected pairs are done again, each once.
+            // Columns with corrected pairs are recomputed, once each.
             for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
                 const std::uint32_t y = pairs.label(rest.pair[k]);
                 if (corrected[y] == t) continue;
@@ -114,7 +114,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const auto best_at = [&](std::int64_t t) { return largest(lattice.alpha + t * stride, stride); };
     std::int64_t y = best_at(lattice.length - 1);
     const double score = lattice.alpha[(lattice.length - 1) * stride + y];
-    if (score == -kInfinity) {  // then everything from some position on is -infinity, too
+    if (score == -kInfinity) {  // from some position on, all scores are -infinity
         std::int64_t t = 0;
         while (lattice.alpha[t * stride + best_at(t)] > -kInfinity) ++t;
         unsatisfiable(lattice, t);
@@ -134,12 +134,12 @@ std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recur
                                   std::int64_t k) {
     struct Prefix {
         double score;
-        std::int32_t previous, rank;  // the prefix it extends
+        std::int32_t previous, rank;  // the prefix that it extends
     };
     if (potentials.ngrams() != nullptr) return best_ngram_paths(potentials, recursion, lattice, k);
     const int Y = potentials.n_labels();
     recursion.gather_rest(lattice);
-    // prefixes[t Y + y]: best first
+    // prefixes[t Y + y], best first
     std::vector<std::vector<Prefix>> prefixes(static_cast<std::size_t>(lattice.length * Y));
     const auto worse = [](const Prefix& a, const Prefix& b) {
         if (a.score != b.score) return a.score < b.score;
@@ -177,7 +177,7 @@ std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recur
         }
         if (!alive) unsatisfiable(lattice, t);
     }
-    // The ends of all paths, best first; ties to the smallest label.
+    // The ends of all paths, best first; ties go to the smallest label.
     std::vector<Prefix> ends;
     for (int y = 0; y < Y; ++y) {
         const auto& last = prefixes[static_cast<std::size_t>((lattice.length - 1) * Y + y)];

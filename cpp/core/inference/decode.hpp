@@ -16,20 +16,20 @@ struct Labelling {
 // Score of the corpus's own labels of sequence i.
 double path_score(const Potentials& potentials, std::int64_t i);
 
-// score_t(y_{t-1}, y_t) at each position of sequence i, with these labels. labels, out: [P] of the whole corpus.
+// score_t(y_{t-1}, y_t) at each position of sequence i, given the labels. labels, out: [P] of the whole corpus.
 void token_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, double* out);
 
 // Viterbi; the lattice's alpha rows hold epsilon_t. Ties go to the smallest label. Returns the score.
 double best_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
 
-// The same where potentials have label n-grams; alpha rows are not used.
+// The same for potentials with label n-grams; does not use the alpha rows.
 double best_ngram_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
-// Sum of the scores of n-grams that the labels `path` (from position 0 of the sequence) end in at t.
+// The sum of the scores of all n-grams that end at t in the labels `path`, which start at position 0 of the sequence.
 double ngram_score(const NgramTables& tables, std::int64_t position, const std::int32_t* path, std::int64_t t);
 
 // The k best paths, exactly: every (position, label) keeps its k best prefixes.
 std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int64_t k);
-// The same where potentials have label n-grams.
+// The same for potentials with label n-grams.
 std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,
                                         std::int64_t k);
 

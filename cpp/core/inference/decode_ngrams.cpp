@@ -1,5 +1,5 @@
-// Viterbi with label n-grams: over the states of log_chain_ngrams.cpp, where a history may be the best prefix only
-// among those that share it.
+// Viterbi with label n-grams, over the states of log_chain_ngrams.cpp. The best prefix of a state is the best only
+// among the prefixes with that history.
 #include <algorithm>
 #include <tuple>
 
@@ -16,7 +16,8 @@ double ngram_score(const NgramTables& tables, std::int64_t position, const std::
     if (place == nullptr) return score;
     tables.places->features().strings.for_each_suffix(path, t, [&](std::uint32_t string) {
         const std::uint32_t arc = place->arcs->arc_of(string);
-        if (arc != kNoString) score = place->arcs->log_x[arc];  // the longest has the scores of all
+        if (arc != kNoString) score = place->arcs->log_x[arc];  // log X of the longest arc includes the scores of its
+                                                                // suffixes
     });
     return score;
 }
@@ -24,12 +25,12 @@ double ngram_score(const NgramTables& tables, std::int64_t position, const std::
 namespace {
 
 struct Back {
-    std::uint32_t state, label;  // before, and the label of the move
+    std::uint32_t state, label;  // the previous state, and the label of the move
 };
 
-// The best prefix of every state after a position, from those before it. Only a few moves (r, a) have an arc: from all
-// states r with the last label y' that have none for a, the best one is enough. States are walked from the best to the
-// worst until every label a has met one without an arc.
+// Computes the best prefix of every state after a position from those before it. Only a few moves (r, a) have an arc.
+// Among all states r with the last label y' and no arc for a, the best one is sufficient. States are visited from best
+// to worst until every label a has met one without an arc.
 class NgramStep {
    public:
     explicit NgramStep(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)), seen_(n_labels_, kNoString) {}
@@ -77,9 +78,9 @@ class NgramStep {
 
    private:
     std::uint32_t n_labels_;
-    std::vector<std::vector<std::uint32_t>> by_label_;  // states before, by last label; the start: Y
+    std::vector<std::vector<std::uint32_t>> by_label_;  // states before the position, by last label; start: Y
     std::vector<std::uint32_t> seen_;                   // [Y] the last state that had an arc for a label
-    std::vector<std::uint32_t> open_;                   // labels for which every state so far had one
+    std::vector<std::uint32_t> open_;                   // labels for which every state so far had an arc
 };
 
 }  // namespace
@@ -111,12 +112,12 @@ double best_ngram_path(const Potentials& potentials, Recursion& recursion, Latti
     return score;
 }
 
-// The k best prefixes of every state: of each move, those of the state that it leaves.
+// The k best prefixes of every state: each move extends the k best prefixes of its source state.
 std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,
                                         std::int64_t k) {
     struct Prefix {
         double score;
-        std::uint32_t state, rank, label;  // the prefix it extends, and by what
+        std::uint32_t state, rank, label;  // the prefix that it extends, and the new label
     };
     using Prefixes = std::vector<std::vector<Prefix>>;  // by state, best first
     const auto better = [](const Prefix& a, const Prefix& b) {
@@ -127,7 +128,7 @@ std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion&
         std::sort(of.begin(), of.end(), better);
         if (static_cast<std::int64_t>(of.size()) > k) of.resize(static_cast<std::size_t>(k));
     };
-    std::vector<Prefixes> all{{{{0.0, 0, 0, 0}}}};  // before the first position, and after each
+    std::vector<Prefixes> all{{{{0.0, 0, 0, 0}}}};  // before the first position, and after each position
     NgramMoves moves(potentials.n_labels());
     recursion.gather_rest(lattice);
     for (std::int64_t t = 0; t < lattice.length; ++t) {

@@ -1,9 +1,10 @@
-// Scores and expectations of dense columns: numbers that every position has, such as the vector of a word.
+// Scores and expectations of dense columns: numeric values at every position, e.g. word vectors.
 //
-// Column j of a corpus is an attribute like any other, but stands at every position, so that its features are summed as
+// Column j of a corpus is an attribute like any other, but it occurs at every position, so its features are summed as
 // matrices: with X [P, d] the columns, W [d, Y] the weights and p_t the marginals,
 //
-//   s_t(y) += sum_j X(t, j) W(j, y)          E(j, y) = sum_t w X(t, j) p_t(y)      h(j, y) = sum_t w X(t, j)^2 p (1 - p)
+//   s_t(y) += sum_j X(t, j) W(j, y)          E(j, y) = sum_t w X(t, j) p_t(y)      h(j, y) = sum_t w X(t, j)^2 p (1 -
+//   p)
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ class DenseScores {
 
    private:
     int stride_ = 0;                   // Yp
-    AlignedVector<double> weights_;    // [columns with a weight, Yp]
-    std::vector<const double*> rows_;  // of them
+    AlignedVector<double> weights_;    // [columns with weights, Yp]
+    std::vector<const double*> rows_;  // rows of weights_
     std::vector<std::int64_t> columns_;
 };
 

@@ -1,4 +1,4 @@
-// One sequence's forward and backward quantities.
+// Forward and backward quantities of one sequence.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace sparsecrf {
 
-// The corrected label pairs of a sequence: those of the rest lists. Position t has [ptr[t], ptr[t + 1]).
+// The corrected label pairs of a sequence, from the rest lists. Position t has [ptr[t], ptr[t + 1]).
 struct RestPairs {
     std::vector<std::int64_t> ptr;
     std::vector<std::uint32_t> pair;  // numbered as in LabelPairs
     std::vector<double> delta;        // sum of lambda over the rest list
-    std::vector<double> range;        // [T] of delta, 0 included: largest minus smallest
+    std::vector<double> range;        // [T] largest minus smallest delta, including 0
     std::vector<double> weight;       // E of the base matrix, and
-    std::vector<double> growth;       // exp(delta) - 1: set by forward in the linear domain
+    std::vector<double> growth;       // exp(delta) - 1; both set by forward in the linear domain
     std::vector<double> p;            // probability of the pair
-    std::vector<double> extra;        // p minus what the base matrix alone would give; 0 in the log domain
-    // visit(pair, p - b, p^2 - b^2) for the pairs of position t where that is not zero, b being what the base matrix
-    // alone would give: with extra = p - b the second is extra (2 p - extra).
+    std::vector<double> extra;        // p minus its value under the base matrix alone; 0 in the log domain
+    // visit(pair, p - b, p^2 - b^2) for the pairs of position t for which this is nonzero, where b is the probability
+    // under the base matrix alone. With extra = p - b, the second is extra (2 p - extra).
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {
         for (std::int64_t k = ptr[t]; k < ptr[t + 1]; ++k) {
@@ -42,44 +42,44 @@ struct RestPairs {
     }
 };
 
-// What label n-grams of at least three labels add to a sequence. Position t has the cells [ptr[t], ptr[t + 1]) of each
-// kind: nodes and pairs of its place, the histories after it, and arcs (in the linear domain those that are not
+// The effect of label n-grams (three or more labels) on a sequence. Position t has the cells [ptr[t], ptr[t + 1]) of
+// each kind: nodes and pairs of its place, histories after it, and arcs (in the linear domain only inner arcs, without
 // leaves).
 struct NgramLattice {
-    std::vector<const NgramPlace*> place;  // [T] null: n-grams do not matter there; empty: nowhere
+    std::vector<const NgramPlace*> place;  // [T] null where n-grams have no effect; empty: no effect anywhere
     std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;
-    std::vector<double> mass;  // of histories: all prefixes that end in them, scaled like alpha; not in the log domain
-    std::vector<const double*> weight;  // [T] E of pairs, base and rest; not in the log domain
-    std::vector<double> own_weight;     // the same where there is a rest list
-    std::vector<double>
-        leaves;                // of nodes of the arcs: sum over their leaves of A (X - X(node)); not in the log domain
-    std::vector<double> flow;  // of nodes of the arcs: E e / c B'(target); not in the log domain
-    std::vector<double> p;     // probability of arcs
-    // Of pairs: probability minus alpha E v; 0 in the log domain, and where the rest list has the pair, and this in its
-    // own extra.
+    std::vector<double> mass;  // per history: mass of all prefixes that end in it, scaled like alpha; not in the log
+                               // domain
+    std::vector<const double*> weight;  // [T] E of pairs, base and rest combined; not in the log domain
+    std::vector<double> own_weight;     // storage for positions with a rest list
+    std::vector<double> leaves;  // per node of the arcs: sum over its leaves of A (X - X(node)); not in the log domain
+    std::vector<double> flow;    // per node of the arcs: E e / c B'(target); not in the log domain
+    std::vector<double> p;       // probabilities of arcs
+    // Per pair: probability minus alpha E v. It is 0 in the log domain, and 0 if the pair is in the rest list, whose
+    // own extra then includes it.
     std::vector<double> extra;
-    std::vector<double> edge;  // in the log domain: [T, Y, Y] probabilities of all pairs, t > 0
+    std::vector<double> edge;  // log domain only: [T, Y, Y] probabilities of all pairs, t > 0
     bool logarithmic = false;
 
-    // Where the sequence was done side by side with others (ngram_batch.hpp), there is of all this the place and the
-    // weight alone, and cells [ptr[t], ptr[t + 1]) of
+    // If the sequence was processed side by side with others (ngram_batch.hpp), only place and weight of the above are
+    // set, and cells [ptr[t], ptr[t + 1]) of
     bool together = false;
     std::vector<std::int64_t> special_ptr, listed_ptr;
     std::vector<double> special;  // mass of the histories before t that are special after t - 1 (NgramTables)
-    std::vector<double> listed;   // extra of the pairs that are listed for t (NgramTables)
+    std::vector<double> listed;   // extra of the pairs listed for t (NgramTables)
 
     bool any() const { return !place.empty(); }
     const NgramPlace* at(std::int64_t t) const { return place.empty() ? nullptr : place[t]; }
     // A of the histories before t > 0.
     const double* before(std::int64_t t) const { return mass.data() + history_ptr[t - 1]; }
-    // The probability of an arc: of a leaf in the linear domain A(c) X E e / c B'(target).
+    // The probability of an arc; for a leaf in the linear domain it is A(c) X E e / c B'(target).
     double probability(std::int64_t t, std::uint32_t arc) const {
         const NgramArcs& arcs = *place[t]->arcs;
         if (logarithmic) return p[arc_ptr[t] + arc];
         if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
         return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
     }
-    // The extras of pairs at t that are asked for in ascending order.
+    // The extras of the pairs at t; ask for pairs in ascending order.
     class Extras {
        public:
         Extras(const NgramLattice& of, std::int64_t t) {
@@ -111,7 +111,7 @@ struct NgramLattice {
 };
 
 struct Lattice {
-    // Makes it a lattice of sequence i, all labels free. Constraints and rows are for the caller to set.
+    // Turns this into a lattice of sequence i with all labels free. The caller sets constraints and rows.
     void take(const Corpus& corpus, std::int64_t i) {
         sequence = i;
         first = corpus.offsets[i];
@@ -122,23 +122,23 @@ struct Lattice {
     }
 
     // Set by `take` and the caller.
-    std::int64_t sequence = 0;              // for messages
+    std::int64_t sequence = 0;              // for error messages
     std::int64_t first = 0, length = 0;     // positions [first, first + length) of the corpus
-    const std::int32_t* fixed = nullptr;    // [T] label or label set, as in Corpus::labels; null: all free
-    const ListPool* label_sets = nullptr;   // those of the corpus
-    const std::uint8_t* allowed = nullptr;  // [T, Y] non-zero where the label may occur; null: everywhere
-    double* alpha = nullptr;                // [T, Yp] owner: caller
+    const std::int32_t* fixed = nullptr;    // [T] label or label set as in Corpus::labels; null: all free
+    const ListPool* label_sets = nullptr;   // label sets of the corpus
+    const std::uint8_t* allowed = nullptr;  // [T, Y] nonzero where the label is allowed; null: everywhere
+    double* alpha = nullptr;                // [T, Yp] owned by the caller
     double* v = nullptr;                    // [T, Yp]
-    double* p = nullptr;                    // [T, Yp] node marginals; may be null for forward alone
+    double* p = nullptr;                    // [T, Yp] node marginals; may be null if only forward runs
 
-    // Set by forward: log Z. alpha_t is normalised; v_t holds e_t / c_t until backward makes it beta_t e_t / c_t.
-    // With `logarithmic`, alpha and v hold the logarithms of the same.
+    // Set by forward: log Z. alpha_t is normalized; v_t holds e_t / c_t until backward turns it into beta_t e_t / c_t.
+    // With `logarithmic`, alpha and v hold logarithms.
     double log_z = 0.0;
     bool logarithmic = false;
     RestPairs rest;
     NgramLattice ngrams;
 
-    // Whether p_t(y', y) of every pair is alpha E v, with E of the base list.
+    // Whether p_t(y', y) of every pair is alpha E v with E of the base list alone.
     bool is_product(std::int64_t t) const { return !logarithmic && !ngrams.any() && !rest.any(t); }
 };
 

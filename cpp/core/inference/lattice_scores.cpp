@@ -40,7 +40,7 @@ const double* LatticeScores::constrained_scores(const Lattice& lattice, std::int
     const std::int32_t only = lattice.fixed == nullptr ? kMissing : lattice.fixed[t];
     const std::uint8_t* allowed = lattice.allowed == nullptr ? nullptr : lattice.allowed + t * n_labels_;
     if (only == kMissing && allowed == nullptr) return s;
-    std::span<const std::uint32_t> set;  // of `only`, ascending
+    std::span<const std::uint32_t> set;  // candidates of the label set, ascending
     if (!is_known(only)) set = lattice.label_sets->of(label_set_of(only));
     auto next = set.begin();
     for (int y = 0; y < stride_; ++y) {

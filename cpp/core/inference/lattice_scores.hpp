@@ -1,4 +1,4 @@
-// Scores of the positions of a lattice, constraints applied: the input of forward-backward and decoding.
+// Scores of the positions of a lattice with constraints applied: the input of forward-backward and decoding.
 #pragma once
 
 #include "core/base/aligned.hpp"
@@ -10,18 +10,18 @@ namespace sparsecrf {
 // Not thread-safe: one per thread.
 class LatticeScores {
    public:
-    // keep_zero_pairs: list every pair of the rest rows in Lattice::rest, not only those with a weight.
+    // keep_zero_pairs: list every pair of the rest rows in Lattice::rest, not only those with a nonzero weight.
     LatticeScores(const Potentials& potentials, bool keep_zero_pairs);
     const Potentials& potentials() const { return potentials_; }
 
     void gather_rest(Lattice& lattice);
-    // Unigram scores of position t with constraints applied: -infinity where the label may not occur. [Yp]
+    // Unigram scores of position t with constraints applied: -infinity for labels that are not allowed. [Yp]
     const double* constrained_scores(const Lattice& lattice, std::int64_t t);
-    // lambda(y', y) summed over base and rest of position t as a dense matrix [Y, Yp] (t > 0), padding -infinity.
+    // lambda(y', y) of base and rest lists at position t > 0 as a dense matrix [Y, Yp], padded with -infinity.
     const double* dense_scores(const Lattice& lattice, std::int64_t t);
     // The same for the start row, [Yp].
     const double* start_scores(const Lattice& lattice);
-    // Of position t, whichever it is.
+    // The one of the two that applies to position t.
     const double* pair_scores(const Lattice& lattice, std::int64_t t) {
         return t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
     }

@@ -106,7 +106,7 @@ void LogChain::backward_labels(LatticeScores& scores, Lattice& lattice, std::int
         const double* alpha = lattice.alpha + t * stride_;
         double* v = lattice.v + t * stride_;
         double* p = lattice.p + t * stride_;
-        // sum_y alpha_t(y) beta_t(y) = 1; correcting rounding at every step keeps it from accumulating.
+        // sum_y alpha_t(y) beta_t(y) = 1; correcting the rounding at every step keeps errors from accumulating.
         for (int y = 0; y < stride_; ++y) row_[y] = alpha[y] + beta_[y];
         const double drift = log_sum_exp(kernels_, row_.data(), stride_, u_.data());
         for (int y = 0; y < stride_; ++y) {

@@ -1,5 +1,5 @@
-// The log domain: slower, but always safe. Forward and backward of recursion.cpp on logarithms, normalised at every
-// position so that long sequences lose no digits. -infinity is an impossible label or pair.
+// Forward and backward of recursion.cpp in the log domain: slower, but always safe. Values are normalized at every
+// position, so that long sequences do not lose precision. -infinity marks an impossible label or pair.
 #pragma once
 
 #include <cmath>
@@ -9,10 +9,10 @@
 
 namespace sparsecrf {
 
-// p_t(y', y) after backward in the log domain, one pair at a time.
+// p_t(y', y) in the log domain, one pair at a time; valid after backward.
 class LogPairs {
    public:
-    // lambda: LatticeScores::pair_scores.
+    // lambda: result of LatticeScores::pair_scores.
     LogPairs(const Lattice& lattice, std::int64_t t, const double* lambda, int n_labels, int stride)
         : lambda_(lambda),
           v_(lattice.v + t * stride),
@@ -31,7 +31,7 @@ class LogPairs {
    private:
     const double *lambda_, *v_;
     std::size_t stride_;
-    const double* alpha_;            // null: the first position, where all pairs are after the start label
+    const double* alpha_;            // null at the first position, where all pairs begin with the start label
     const double* known_ = nullptr;  // with label n-grams: the probabilities
 };
 
@@ -41,7 +41,7 @@ class LogChain {
 
     // alpha, v and log Z. Throws UnsatisfiableError if no path is possible.
     void forward(LatticeScores& scores, Lattice& lattice);
-    // v, p and the pairs of the rest lists, from position `first` on.
+    // v, p and the pairs of the rest lists, for positions from `first` on.
     void backward(LatticeScores& scores, Lattice& lattice, std::int64_t first);
     LogPairs pairs(LatticeScores& scores, const Lattice& lattice, std::int64_t t) const {
         return {lattice, t, lattice.ngrams.any() ? nullptr : scores.pair_scores(lattice, t), n_labels_, stride_};
@@ -58,10 +58,10 @@ class LogChain {
     const Kernels& kernels_;
     const int n_labels_, stride_;                // Y, Yp
     AlignedVector<double> u_, beta_, row_;       // [Yp]
-    std::vector<std::vector<double>> log_mass_;  // [T] of the states after a position: labels, then histories
+    std::vector<std::vector<double>> log_mass_;  // [T] states after a position: labels, then histories
 };
 
-// Throws if a sum up to position t is not usable.
+// Throws if the sum log_c at position t is not usable.
 void check_log_sum(const Lattice& lattice, std::int64_t t, double log_c);
 
 }  // namespace sparsecrf

@@ -1,6 +1,8 @@
-// Label n-grams in the log domain: slower, never wrong. A state after a position is a label or a history of two labels
-// or more; it stands for the prefixes whose longest suffix among these it is. From state r with the last label y',
-//     score(r, a) = lambda(y', a) + log X(longest arc that r a ends in) + s(a),    to the target of that arc or pair.
+// Label n-grams in the log domain: slower, but always safe. A state after a position is a label, or a history of two or
+// more labels. It represents all prefixes for which it is the longest suffix among the states. From state r with the
+// last label y',
+//     score(r, a) = lambda(y', a) + log X(longest arc that is a suffix of r a) + s(a),    to the target of that arc or
+//     pair.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +25,7 @@ double log_sum_exp(std::span<const double> x) {
     return high + std::log(sum);
 }
 
-// Of the probabilities of all label pairs.
+// Checks the memory for the probabilities of all label pairs.
 void check_memory(std::int64_t length, std::size_t n_labels) {
     static const double most = static_cast<double>(usable_memory() / 3);
     const double bytes = 8.0 * static_cast<double>(length) * static_cast<double>(n_labels * n_labels);
@@ -88,7 +90,8 @@ void LogChain::backward_ngrams(LatticeScores& scores, Lattice& lattice) {
         const std::vector<double>& mass = log_mass_[static_cast<std::size_t>(t)];
         moves.lay(place, t == 0);
         if (t == lattice.length - 1) beta.assign(mass.size(), 0.0);
-        // The states' probabilities add up to 1; correcting rounding at every step keeps it from accumulating.
+        // The probabilities of the states sum to 1; correcting the rounding at every step keeps errors from
+        // accumulating.
         terms.resize(mass.size());
         for (std::size_t q = 0; q < mass.size(); ++q) terms[q] = mass[q] + beta[q];
         const double drift = log_sum_exp(terms);
@@ -114,7 +117,7 @@ void LogChain::backward_ngrams(LatticeScores& scores, Lattice& lattice) {
                 if (arc != kNoString) arc_p[arc] += probability;
             });
         }
-        if (place != nullptr) {  // what ends in an arc ends in its parent
+        if (place != nullptr) {  // every string that ends in an arc also ends in its parent
             const NgramArcs& arcs = *place->arcs;
             for (std::size_t g = 0; g < arcs.n_arcs(); ++g) {
                 if (arcs.parent[g] < arcs.n_inner()) arc_p[arcs.n_leaves() + arcs.parent[g]] += arc_p[g];

@@ -66,7 +66,7 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
         recursion_.gather_rest(*lattices[i]);
         recursion_.ngrams().open_together(*lattices[i], sums != nullptr);
     }
-    // Lanes do not depend on each other: without those that failed the next attempt gets through.
+    // Lanes are independent of each other: the next attempt, without the failed ones, succeeds.
     const auto all = [&] {
         schedule();
         return forward() && (!derivatives || backward());
@@ -79,7 +79,8 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
     }
 }
 
-// Chunks of sequences that wait at positions with the same arcs: full ones as soon as there are any, then the largest.
+// Groups sequences that wait at positions with the same arcs into chunks: full chunks first, as soon as there are any,
+// then the largest.
 void NgramBatch::schedule() {
     chunks_.clear();
     events_.clear();
@@ -154,7 +155,7 @@ NgramRows NgramBatch::rows_of(const Chunk& chunk) {
     of.x = arcs.x.data();
     of.x_parent = arcs.x_parent.data();
     of.more = arcs.more.data();
-    of.pair_previous = place.pair_previous.data();  // the first pairs are those of the arcs
+    of.pair_previous = place.pair_previous.data();  // the pairs of the arcs come first
     of.pair_label = place.pair_label.data();
     of.first = before.first.data();
     of.label = before.label.data();
@@ -227,7 +228,7 @@ void NgramBatch::for_each_special(const Lattice& lattice, std::int64_t t, Visit 
         for (const Special& each : potentials_.ngrams()->special_at(lattice.first + t)) visit(each);
         return;
     }
-    const NgramPlace& place = *lattice.ngrams.place[t];  // E of any pair may be that of the rest list
+    const NgramPlace& place = *lattice.ngrams.place[t];  // E of any pair may include the rest list
     const Histories& after = *place.after;
     const double* weight = lattice.ngrams.weight[t];
     for (std::uint32_t k = 0; k < after.size(); ++k) {
@@ -236,7 +237,7 @@ void NgramBatch::for_each_special(const Lattice& lattice, std::int64_t t, Visit 
     }
 }
 
-// A'(y' y) = e / c E(y', y) mass(y' y), and the same of longer histories.
+// A'(y' y) = e / c E(y', y) mass(y' y), and the same for longer histories.
 void NgramBatch::keep_special(std::uint32_t item, std::int64_t t, const double* node) {
     Lattice& lattice = *lattices_[item];
     if (!waits(lattice, t + 1)) return;
@@ -265,7 +266,7 @@ void NgramBatch::lay_masses(const Chunk& chunk, NgramRows& rows) {
     }
     kernels_.to_rows(scaled.data(), stride_, rows.scaled);
     kernels_.to_rows(before.data(), stride_, rows.alpha);
-    for (std::size_t l = 0; l < kLanes; ++l) {  // nothing but the start label comes before the first position
+    for (std::size_t l = 0; l < kLanes; ++l) {  // only the start label precedes the first position
         rows.alpha[static_cast<std::size_t>(n_labels_) * kLanes + l] = live(l) && chunk.t[l] == 1;
     }
     kernels_.ngram_masses(rows);
@@ -283,7 +284,7 @@ void NgramBatch::lay_masses(const Chunk& chunk, NgramRows& rows) {
     }
 }
 
-// E of the pairs of the arcs. Positions with the same base list and no rest list have the same.
+// E of the pairs of the arcs. It is the same for positions with the same base list and no rest list.
 void NgramBatch::lay_weights(const Chunk& chunk, NgramRows& rows) {
     Pointers weight;
     const Corpus& corpus = potentials_.corpus();
@@ -357,7 +358,7 @@ bool NgramBatch::backward() {
     return true;
 }
 
-// p of the position, with what the histories after it add; then beta of the position before.
+// p of the position, including the contribution of the histories after it; then beta of the previous position.
 void NgramBatch::backward_one(std::uint32_t item, std::int64_t t) {
     Lattice& lattice = *lattices_[item];
     Track& track = tracks_[item];
@@ -490,7 +491,7 @@ void NgramBatch::keep_histories(std::uint32_t item, std::int64_t t, const double
     const std::size_t n_inner = place.arcs->n_inner(), n_own = place.arcs->pair.size();
     const auto extra_of = [&](std::size_t pair) {
         const std::uint32_t h = place.target[n_inner + pair];
-        return h == kNoString ? 0.0 : mass[h * kLanes] * rise[h * kLanes];  // none: a longer history ends in it
+        return h == kNoString ? 0.0 : mass[h * kLanes] * rise[h * kLanes];  // a longer history ends in it
     };
     track.rise.resize(place.leading.size());
     double* rises = track.rise.data();

@@ -1,12 +1,13 @@
-// Forward-backward of many sequences at once where label n-grams matter: positions that have the same arcs are done
-// side by side, eight at a time (a chunk), so that every number of ngram_correction.cpp becomes a row of eight.
+// Forward-backward for many sequences with label n-grams at once: positions that have the same arcs are processed side
+// by side in chunks of eight, so that every number of ngram_correction.cpp becomes a row of eight.
 //
-// A sequence waits at each position that has arcs until there are eight with these arcs, or until all others wait, too;
-// backward has the same chunks in the opposite order. What a position needs of its own goes from lanes to rows and
-// back: alpha, u, v, beta. Rows of histories and nodes are gone when their chunk is done: kept, they would leave the
-// caches. The masses of the histories before a position are alpha e / c of pairs, computed again on the way back;
-// only those that are more (E is not 1, or arcs end in it: NgramTables::special) are kept, one by one. Likewise
-// NgramSums and the extras of listed pairs are taken as soon as a chunk is done.
+// At each position with arcs, a sequence waits until there are eight positions with the same arcs or all other
+// sequences are waiting, too. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u, v,
+// beta) are copied from lanes to rows and back. Rows of histories and nodes are discarded with their chunk, because
+// they would not fit in the caches. The masses of the histories before a position are alpha e / c of pairs and are
+// recomputed in the backward pass; only those that differ (E is not 1, or arcs end in the history:
+// NgramTables::special) are stored individually. Likewise, NgramSums and the extras of listed pairs are collected as
+// soon as a chunk is done.
 #pragma once
 
 #include <array>
@@ -20,53 +21,54 @@
 
 namespace sparsecrf {
 
-// Sums of w p and, if asked for, w p^2 over the positions of some sequences, by arc; of leaves without X and X^2.
+// Sums of w p and optionally w p^2 over the positions of some sequences, per arc; for leaves without the factors X and
+// X^2.
 struct NgramSums {
     bool squares = false;
-    std::vector<std::uint32_t> used;   // ids of the arcs that have sums
-    std::vector<std::uint32_t> place;  // [ids] of the arcs among those used; kNoString: not used
-    std::vector<std::size_t> first;    // [used] the first arc of each among the sums
+    std::vector<std::uint32_t> used;   // ids of the arc sets with sums
+    std::vector<std::uint32_t> place;  // [ids] index in `used`; kNoString if not used
+    std::vector<std::size_t> first;    // [used] index of the first sum of each arc set
     std::vector<double> p, square;
 
     void clear(std::size_t n_ids, bool with_squares);
-    // The first sum of these arcs, created if missing.
+    // The index of the first sum of arc set `id`; creates its sums if missing.
     std::size_t of(std::uint32_t id, std::size_t n_arcs);
 };
 
 // Not thread-safe: one per thread.
 class NgramBatch {
    public:
-    // References are kept.
+    // Keeps references.
     NgramBatch(const Potentials& potentials, Recursion& recursion);
 
-    // Whether positions share arcs so that this is faster than one sequence after the other.
+    // Whether enough positions share arcs for this to be faster than processing one sequence after another.
     static bool suits(const Potentials& potentials) {
         return potentials.ngrams() != nullptr && potentials.ngrams()->together && potentials.kernel() != Kernel::log;
     }
 
-    // alpha, log Z and, if `derivatives`, v, p and the pairs of the rest lists. Where the linear domain is not safe, all
-    // that Recursion::forward and backward leave.
-    // weights: of the sequences, for the sums; sums: null, or what they are added to, cleared by the caller; then there
-    // are also the extras of the pairs that the tables list.
+    // Computes alpha, log Z and, with `derivatives`, v, p and the pairs of the rest lists. Sequences for which the
+    // linear domain is not safe get everything that Recursion::forward and backward compute.
+    // weights: sequence weights for the sums. sums: null, or the sums to add to, cleared by the caller; the extras of
+    // the pairs listed in the tables are then set as well.
     void run(std::span<Lattice* const> lattices, std::span<const double> weights, bool derivatives, NgramSums* sums);
 
    private:
-    // The state of a sequence from one position to the next.
+    // The state of a sequence carried from one position to the next.
     struct Track {
         LogZ log_z;
         bool failed = false;
-        AlignedVector<double> beta, p, step;  // [Yp] p, step: what the histories after a position add there
-        std::vector<double> rise;             // [leading] of the targets of the position's nodes
-        std::vector<double> rest_extra;       // of the pairs of the rest list that no arc ends in; empty: 0
+        AlignedVector<double> beta, p, step;  // [Yp] p, step: contributions of the histories after a position
+        std::vector<double> rise;             // [leading] rise of the targets of the position's nodes
+        std::vector<double> rest_extra;       // extras of rest-list pairs that no arc ends in; empty: 0
     };
-    // Up to eight positions of different sequences that have the same arcs.
+    // Up to eight positions of different sequences with the same arcs.
     struct Chunk {
         const NgramArcs* arcs = nullptr;
         std::uint32_t arcs_id = 0;
         std::size_t n = 0;
-        std::array<std::uint32_t, kLanes> item{}, t{};  // of the batch, and in the sequence
+        std::array<std::uint32_t, kLanes> item{}, t{};  // index in the batch, and position in the sequence
     };
-    // A chunk, or (no arcs here) one position.
+    // A chunk, or a single position without arcs.
     struct Event {
         std::uint32_t chunk, item, t;
     };
@@ -77,23 +79,23 @@ class NgramBatch {
     bool forward();
     void forward_one(std::uint32_t item, std::int64_t t);
     void forward_chunk(const Chunk& chunk);
-    // Rows of the masses of the histories before the positions.
+    // Fills rows with the masses of the histories before the positions.
     void lay_masses(const Chunk& chunk, NgramRows& rows);
     void lay_weights(const Chunk& chunk, NgramRows& rows);
-    // The special masses after a position; node: its lane of the rows of the nodes, or null where there are no arcs.
+    // Stores the special masses after a position. node: its lane of the node rows, or null if there are no arcs.
     void keep_special(std::uint32_t item, std::int64_t t, const double* node);
     bool backward();
     void backward_one(std::uint32_t item, std::int64_t t);
     void backward_chunk(const Chunk& chunk);
     void onward(const Chunk& chunk, std::size_t lane);
-    // What the rest list's pairs have more at t; beta of the position before. node: as above.
+    // Sets the extras of the rest list's pairs at t, and beta of the previous position. node: as above.
     void leave(std::uint32_t item, std::int64_t t, double total, const double* node);
-    // What the position before t needs of the histories between: mass and rise are their lane of the rows.
+    // Stores what position t - 1 needs from the histories between t - 1 and t. mass, rise: their lane of the rows.
     void keep_histories(std::uint32_t item, std::int64_t t, const double* mass, const double* rise);
-    // visit(index, E) for the histories after t whose mass is not plainly alpha e / c.
+    // visit(index, E) for the histories after t whose mass is not simply alpha e / c.
     template <class Visit>
     void for_each_special(const Lattice& lattice, std::int64_t t, Visit visit) const;
-    bool waits(const Lattice& lattice, std::int64_t t) const {  // whether there are arcs
+    bool waits(const Lattice& lattice, std::int64_t t) const {  // whether it has arcs
         const auto& places = lattice.ngrams.place;
         return t < lattice.length && places[t] != nullptr && places[t]->arcs_id != 0;
     }
@@ -108,17 +110,17 @@ class NgramBatch {
     std::span<const double> weights_;
     NgramSums* sums_ = nullptr;
     std::vector<Track> tracks_;
-    std::vector<std::uint32_t> next_;  // [items] the position that comes next
+    std::vector<std::uint32_t> next_;  // [items] next position
     std::vector<Chunk> chunks_;
     std::vector<Event> events_;
-    std::vector<std::vector<std::uint32_t>> queues_;  // [arcs ids] items that wait
-    std::vector<std::uint32_t> open_, ready_;         // ids of queues that are not empty; items that do not wait
+    std::vector<std::vector<std::uint32_t>> queues_;  // [arc set ids] waiting items
+    std::vector<std::uint32_t> open_, ready_;         // ids of nonempty queues; items that are not waiting
     // Rows of a chunk: [Yp + 1] each, and [nodes], [histories].
     AlignedVector<double> alpha_, u_, v_, beta_, scaled_, p_, step_;
     AlignedVector<double> mass_, rise_, steps_, leaves_, node_, weight_, value_, node_sum_;
     AlignedVector<double> lanes_, own_scaled_;  // [kLanes, Yp] u or zeros; e / c
     AlignedVector<double> safe_, item_;         // one row
-    AlignedVector<double> zeros_, unused_;      // [Yp] read and written for lanes that are empty
+    AlignedVector<double> zeros_, unused_;      // [Yp] dummy input and output for empty lanes
     AlignedVector<double> term_, term_square_;  // rows of arcs
 };
 

@@ -92,7 +92,7 @@ void NgramCorrection::pair_weights(Lattice& lattice, std::int64_t t) const {
 
 // For every arc, longest first, and then every pair (X = 1, A = alpha),
 //     mass(c a) = A(c) X(c a) + sum over arcs d whose parent is c a of  mass(d) - A(d's history) X(c a)
-// and u(a) += E(y', a) (mass(y' a) - alpha(y')). Of a leaf d that is A (X(d) - X(c a)). The masses stay in node_.
+// and u(a) += E(y', a) (mass(y' a) - alpha(y')). For a leaf d the term is A (X(d) - X(c a)). The masses stay in node_.
 bool NgramCorrection::add(Lattice& lattice, std::int64_t t, double* u) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
@@ -157,9 +157,10 @@ void NgramCorrection::set_masses(Lattice& lattice, std::int64_t t) {
 // With B' of the histories after t and V = X e / c B'(target) at the nodes,
 //     p_t(y)  = alpha(y) beta(y) + sum over histories q that end in y of A'(q) (B'(q) - B'(its longest proper suffix))
 //     p(c a)  = E(y', a) (A(c) V(c a) + R(c a)),   R(g) = sum over arcs d with parent g of A (V(d) - V(g)) + R(d)
-// and likewise for pairs. A leaf leads where its parent g does, so its part of R(g) is e / c B'(target) A (X(d) -
-// X(g)). A pair that no arc ends in is a history q: its p minus alpha E v is A'(q) (B'(q) - beta(y)).
-// dB(c) = sum over arcs c a of E (V(c a) - V(parent)) stays in new_beta_, E e / c (B'(q) - beta(y)) of pairs in steps_.
+// and likewise for pairs. A leaf has the same target as its parent g, so it contributes e / c B'(target) A (X(d) -
+// X(g)) to R(g). For a pair q that is a history and that no arc ends in, p minus alpha E v is A'(q) (B'(q) - beta(y)).
+// dB(c) = sum over arcs c a of E (V(c a) - V(parent)) is kept in new_beta_, E e / c (B'(q) - beta(y)) of pairs in
+// steps_.
 bool NgramCorrection::add_marginals(Lattice& lattice, std::int64_t t, const double* beta) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
@@ -193,7 +194,7 @@ bool NgramCorrection::add_marginals(Lattice& lattice, std::int64_t t, const doub
         extra[k] = weight[k] * (before * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
     }
     for (std::size_t k = n_own; after.n_pairs < after.size() && k < n_pairs; ++k) {
-        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;  // a longer history ends in it, and it is none
+        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;  // not a history; a longer one ends in it
     }
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
@@ -206,7 +207,7 @@ bool NgramCorrection::add_marginals(Lattice& lattice, std::int64_t t, const doub
     return safe;
 }
 
-// V in node_, R in node_sum_, dB in new_beta_, the flow of the nodes and the probabilities of arcs that are not leaves.
+// Computes V in node_, R in node_sum_, dB in new_beta_, the flow of the nodes and the probabilities of inner arcs.
 bool NgramCorrection::arc_marginals(Lattice& lattice, std::int64_t t) {
     NgramLattice& of = lattice.ngrams;
     const NgramPlace& place = *of.place[t];
@@ -278,12 +279,12 @@ bool NgramCorrection::leaves_backward(const NgramArcs& arcs, const double* befor
     return safe;
 }
 
-// beta(y') += E(y', a) e(a) / c (B'(y' a) - beta(a)) for pairs that are histories after t, and B of the histories
-// before t.
+// beta(y') += E(y', a) e(a) / c (B'(y' a) - beta(a)) for pairs that are histories after t; also computes B of the
+// histories before t.
 void NgramCorrection::add_backward(const Lattice& lattice, std::int64_t t, double* beta) {
     const NgramPlace& place = *lattice.ngrams.place[t];
     const Histories &after = *place.after, &before = *place.arcs->before;
-    for (std::size_t k = 0; k < after.n_pairs;) {  // all pairs of one first label at a time
+    for (std::size_t k = 0; k < after.n_pairs;) {  // all pairs with the same first label at a time
         const std::uint32_t previous = after.first[k];
         double sum = beta[previous];
         for (; k < after.n_pairs && after.first[k] == previous; ++k) sum += steps_[k];

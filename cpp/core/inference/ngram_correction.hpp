@@ -1,9 +1,10 @@
-// What label n-grams add to the plain chain in the linear domain (recursion.cpp), by masses of all prefixes that end in a
-// string. A(c) is such a mass, alpha(y') that of a single label; E(y', a) is of the last pair of an arc, so of all arcs
-// that hang together. A position costs a few operations for each of its arcs, whatever the number of labels.
+// The correction of the plain chain for label n-grams in the linear domain (recursion.cpp). It works with masses: A(c)
+// is the total mass of all prefixes that end in the string c, alpha(y') that of a single label. E(y', a) depends only
+// on the last pair of an arc and is therefore the same for all arcs in one tree. The cost of a position is a few
+// operations per arc, independent of the number of labels.
 //
-// Masses are differences of sums. Where one loses more than ten bits, and where terms are much larger than the
-// probabilities that they add up to, the sequence is done again in the log domain.
+// Masses are differences of sums. If one of them loses more than ten bits, or if terms are much larger than the
+// probabilities they add up to, the sequence is recomputed in the log domain.
 #pragma once
 
 #include <vector>
@@ -14,9 +15,11 @@
 
 namespace sparsecrf {
 
-inline constexpr double kLargeTerm = 0x1p10;  // a sum over label n-grams that is a probability has lost digits
+inline constexpr double kLargeTerm = 0x1p10;  // a sum over label n-grams that should be a probability has lost
+                                              // precision
 
-// Not thread-safe: one per thread. Nothing is done at positions where n-grams do not matter. False: not safe here.
+// Not thread-safe: one per thread. Does nothing at positions where n-grams have no effect. Methods return false if the
+// linear domain is not safe.
 class NgramCorrection {
    public:
     explicit NgramCorrection(const Potentials& potentials)
@@ -26,21 +29,22 @@ class NgramCorrection {
           ones_(stride_, 1.0),
           touched_(stride_) {}
 
-    // Before forward.
+    // Call before forward.
     void open(Lattice& lattice) const;
-    // The same where NgramBatch does the sequence. listed: there will be extras of the pairs that the tables list.
+    // The same for a sequence processed by NgramBatch. listed: extras of the pairs listed in the tables will be
+    // computed.
     void open_together(Lattice& lattice, bool listed) const;
-    // How much wider the range of scores is.
+    // How much the n-grams widen the range of scores.
     static double spread(const Lattice& lattice, std::int64_t t) {
         const NgramPlace* place = lattice.ngrams.at(t);
         return place == nullptr ? 0.0 : place->arcs->high - place->arcs->low;
     }
     bool forward(Lattice& lattice, std::int64_t t, double* u) { return !matter(lattice, t) || add(lattice, t, u); }
-    // Once there is alpha_t, and e / c in v_t: the masses after t.
+    // Computes the masses after t. Needs alpha_t, and e / c in v_t.
     void forward_masses(Lattice& lattice, std::int64_t t) {
         if (matter(lattice, t)) set_masses(lattice, t);
     }
-    // Before v_t is e / c no longer.
+    // Call while v_t still holds e / c.
     void keep_scaled(const Lattice& lattice, std::int64_t t) {
         if (matter(lattice, t)) scaled_.assign(lattice.v + t * stride_, lattice.v + (t + 1) * stride_);
     }
@@ -50,7 +54,7 @@ class NgramCorrection {
     void backward(const Lattice& lattice, std::int64_t t, double* beta) {
         if (matter(lattice, t)) add_backward(lattice, t, beta);
     }
-    // E of the pairs of a place: of the base list, times exp(delta) where the rest list has the pair.
+    // E of the pairs of a place: that of the base list, times exp(delta) if the rest list contains the pair.
     void pair_weights(Lattice& lattice, std::int64_t t) const;
 
    private:
@@ -64,12 +68,12 @@ class NgramCorrection {
 
     const Potentials& potentials_;
     const int n_labels_, stride_;  // Y, Yp
-    // Values by node; B of the histories after a position, and of those before; e / c of a position.
+    // Values per node; B of the histories after a position and of those before it; e / c of a position.
     std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_, steps_;
-    AlignedVector<double> ones_, touched_;  // [Yp] touched_: u before correction
+    AlignedVector<double> ones_, touched_;  // [Yp] touched_: u before the correction
 };
 
-// Makes room for the cells of a sequence whose places are set, in the domain that it says.
+// Allocates the cells of a sequence whose places are set, for its domain.
 void lay_ngrams(NgramLattice& of);
 
 }  // namespace sparsecrf

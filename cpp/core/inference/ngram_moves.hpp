@@ -1,7 +1,7 @@
-// The moves from the states before a position to those after it, one by one: for the log domain and for decoding.
+// The individual moves from the states before a position to those after it, for the log domain and for decoding.
 //
-// A state is a label, or a history of at least two labels, numbered Y and on. Before the first position there is one
-// state, the start label.
+// A state is a label, or a history of at least two labels, numbered from Y. Before the first position the only state is
+// the start label.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace sparsecrf {
 
 class NgramMoves {
    public:
-    // all: for_each is needed, which takes a table of all moves.
+    // all: build the table of all moves that for_each needs.
     explicit NgramMoves(int n_labels, bool all = true) : n_labels_(static_cast<std::uint32_t>(n_labels)), all_(all) {}
 
-    // Those of a place (null: labels alone).
+    // Loads the moves of a place (null: only labels).
     void lay(const NgramPlace* place, bool first) {
         place_ = place;
         first_ = first;
@@ -31,7 +31,8 @@ class NgramMoves {
         inner_.assign(n, {});
         for (std::uint32_t g = arcs.n_leaves(); g < arcs.n_arcs(); ++g) inner_[arcs.history[g]].push_back(g);
         if (!all_) return;
-        // arcs_(history, a): the longest arc that they end in. That of the history's suffix, unless it has its own.
+        // arcs_(history, a): the longest arc that is a suffix of the two. If the history has none for a, the one of its
+        // suffix.
         arcs_.assign(n * Y, kNoString);
         for (std::uint32_t h = 0; h < n; ++h) {
             const std::uint32_t suffix = arcs.before->suffix[h];
@@ -45,7 +46,7 @@ class NgramMoves {
         return n_labels_ + (place_ == nullptr ? 0 : place_->arcs->before->size());
     }
     std::size_t n_after() const { return n_labels_ + (place_ == nullptr ? 0 : place_->after->size()); }
-    // The last label of a state before; of the start: Y.
+    // The last label of a state before the position; Y for the start.
     std::uint32_t label(std::size_t r) const {
         if (first_) return n_labels_;
         return r < n_labels_ ? static_cast<std::uint32_t>(r) : place_->arcs->before->label[r - n_labels_];
@@ -65,8 +66,8 @@ class NgramMoves {
         }
     }
 
-    // visit(r, a, log X, state after) for every label a that has an arc after state r, whose longest counts; seen[a] =
-    // r. seen: [Y], without r on entry.
+    // visit(r, a, log X, state after) for every label a with an arc after state r, using the longest one; sets seen[a]
+    // = r. seen: [Y], must not contain r on entry.
     template <class Visit>
     void for_each_arc(std::uint32_t r, std::vector<std::uint32_t>& seen, Visit visit) const {
         if (first_ || r < n_labels_) return;
@@ -91,7 +92,7 @@ class NgramMoves {
         return target == kNoString ? a : n_labels_ + target;
     }
     std::uint32_t label_of(std::uint32_t arc) const { return place_->pair_label[place_->arcs->pair_of[arc]]; }
-    // Arcs of a history.
+    // visit(arc) for the arcs of history h itself.
     template <class Visit>
     void for_each_own(std::uint32_t h, Visit visit) const {
         for (std::uint32_t g = place_->arcs->leaf_ptr[h]; g < place_->arcs->leaf_ptr[h + 1]; ++g) visit(g);
@@ -102,9 +103,9 @@ class NgramMoves {
     bool all_;
     const NgramPlace* place_ = nullptr;
     bool first_ = false;
-    std::vector<std::uint32_t> pair_at_;             // [Y, Y] index of a pair in the place; of the start: [Y]
+    std::vector<std::uint32_t> pair_at_;             // [Y, Y] index of a pair in the place; [Y] for the start
     std::vector<std::uint32_t> arcs_;                // [before, Y]
-    std::vector<std::vector<std::uint32_t>> inner_;  // [before] arcs of a history that are not leaves
+    std::vector<std::vector<std::uint32_t>> inner_;  // [before] inner arcs of each history
 };
 
 }  // namespace sparsecrf

@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kOfKey = 128;  // bytes of an entry in a map, about
+constexpr std::size_t kOfKey = 128;  // approximate bytes of a map entry
 
 }  // namespace
 
@@ -68,7 +68,7 @@ std::uint32_t NgramPlaces::list_of(const Corpus& corpus, std::int64_t position) 
 
 std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
     std::vector<std::uint32_t> out(static_cast<std::size_t>(corpus.n_tokens()), 0);
-    std::unordered_map<std::uint64_t, std::uint32_t> lists;  // base and rest list to list
+    std::unordered_map<std::uint64_t, std::uint32_t> lists;  // (base list, rest list) to list
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         std::uint32_t after = 0, longer = 0;
         for (std::int64_t p = corpus.offsets[i + 1] - 1; p >= corpus.offsets[i]; --p) {
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
             const auto [list, is_new] = lists.try_emplace(both, 0);
             if (is_new) list->second = list_of(corpus, p);
             if (list->second == 0 && after == 0) continue;
-            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // from there on the same strings fit
+            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // later positions: same strings
             const Key key{list->second, after, t};
             auto made = made_places_.find(key);
             if (made == made_places_.end()) {
@@ -115,8 +115,8 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
     return id;
 }
 
-// The histories of at least three labels that are told apart before a position: those of its own features, and all
-// that features further on could need.
+// The histories of at least three labels to distinguish before a position: those of its own features, and all that
+// later features could need.
 std::uint32_t NgramPlaces::longer_before(std::uint32_t list, std::int64_t t) {
     const auto [found, is_new] = longer_ids_.try_emplace(std::pair{list, t}, 0);
     if (!is_new) return found->second;
@@ -188,9 +188,9 @@ void NgramPlaces::count_bytes(std::size_t more) {
                              "attributes on them (lines T.. of a template, n-grams without attributes)"));
 }
 
-// Leaves by history, then the others, longest first. strings: ascending.
+// Orders the leaves by history, followed by the inner arcs, longest first. strings: ascending.
 void NgramPlaces::order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer) {
-    for (const std::uint32_t s : strings) index_[s] = 0;  // 0: an arc, 1: not a leaf
+    for (const std::uint32_t s : strings) index_[s] = 0;  // 0: arc, 1: inner arc
     for (const std::uint32_t s : strings) {
         std::uint32_t up = strings_.suffix(s);
         while (strings_.length(up) > 2 && index_[up] == kNoString) up = strings_.suffix(up);
@@ -283,8 +283,8 @@ void NgramPlaces::lay_pairs(NgramPlace& place) {
     }
 }
 
-// The target of a node is the longest of its suffixes, itself included, that is a history after; those of at least
-// three labels are arcs that are not leaves.
+// The target of a node is its longest suffix (or itself) that is a history after the position; targets of at least
+// three labels are inner arcs.
 void NgramPlaces::lay_targets(NgramPlace& place) {
     const NgramArcs& arcs = *place.arcs;
     std::vector<std::uint32_t> nodes(arcs.string.begin() + arcs.n_leaves(), arcs.string.end());  // strings
@@ -329,7 +329,7 @@ NgramTables::NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corp
         kind_of[p] = at->second;
     }
     weights.resize(n);
-    constexpr std::size_t kPositionsOfArcs = 4, kBlock = 1024;  // on average, of about as many as a block has
+    constexpr std::size_t kPositionsOfArcs = 4, kBlock = 1024;  // at least 4 positions per arc set, in a block
     std::size_t n_positions = 0, n_arcs = 0;
     std::vector<char> seen(places->n_arcs(), 0);
     for (const std::uint32_t id : of) {
@@ -348,7 +348,7 @@ void NgramTables::find_special() {
         const NgramPlace& place = *kind.place;
         const std::uint32_t n_nodes = place.arcs->n_nodes();
         kind.first_special = special.size();
-        for (const bool with_node : {true, false}) {  // loops over them then ask the same of one after the other
+        for (const bool with_node : {true, false}) {  // consecutive entries then take the same branch
             for (std::uint32_t k = 0; k < place.after->size(); ++k) {
                 const std::uint32_t node = place.after_node[k] < n_nodes ? place.after_node[k] : kNoString;
                 const double weight = weights[kind.first + place.after_pair[k]];

@@ -1,7 +1,7 @@
 // Label n-grams laid out for inference: which strings matter at a position, and how they are linked.
 //
-// Pairs are left to the matrices of transition.hpp; n-grams of at least three labels are a correction of these. With
-// F_t the strings that have a feature at position t, going from the last position to the first,
+// Pairs are handled by the matrices of transition.hpp; n-grams of at least three labels are a correction to them. Let
+// F_t be the strings that have a feature at position t. From the last position to the first,
 //
 //     arcs_t = F_t  u  L_{t+1}                      strings that end at t
 //     Q_t    = {c : c a in arcs_t}                  histories of at least two labels, ending at t - 1
@@ -9,12 +9,12 @@
 //     X(c a) = exp( sum of theta_t over the suffixes of c a of at least three labels )
 //     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
-// L_{t+1} has all histories of at least three labels in Q_{t+1}, and more: those that features from t + 2 on could need,
-// whatever the attributes there are. If it had no more than these, arcs would depend on as many positions to come as the
-// longest string has labels, and hardly two positions would have the same. So arcs depend on the n-gram attributes at t
-// and, if strings have more than three labels, at t + 1 (and, near the beginning, on t): positions with the same share
-// `NgramArcs`. Where arcs lead to depends on Q_{t+1}: positions with the same share a `NgramPlace`. Only X changes with
-// the weights.
+// L_{t+1} contains all histories of at least three labels in Q_{t+1}, and also those that features from t + 2 on could
+// need, whatever the attributes are there. Without these, arcs would depend on as many later positions as the longest
+// string has labels, and hardly any two positions would share them. Instead, arcs depend only on the n-gram attributes
+// at t and, if strings have more than three labels, at t + 1 (and, near the beginning, on t); positions for which these
+// agree share `NgramArcs`. The targets of arcs depend on Q_{t+1}; positions for which it also agrees share an
+// `NgramPlace`. Only X changes with the weights.
 #pragma once
 
 #include <algorithm>
@@ -35,45 +35,44 @@ namespace sparsecrf {
 
 inline constexpr std::uint32_t kNoString = LabelStrings::kNone;
 
-// Histories of at least two labels that are told apart, shortest first.
+// The histories of at least two labels to distinguish, shortest first.
 struct Histories {
     std::vector<std::uint32_t> string;
-    std::vector<std::uint32_t>
-        suffix;                        // index of the longest proper suffix among them; kNoString: its last label alone
-    std::vector<std::uint16_t> label;  // the last label
-    std::vector<std::uint16_t> first;  // the first label; start: Y
-    std::size_t n_pairs = 0;           // those of two labels, by ascending pair number
+    std::vector<std::uint32_t> suffix;  // index of the longest proper suffix among them; kNoString: only the last label
+    std::vector<std::uint16_t> label;   // last label
+    std::vector<std::uint16_t> first;   // first label; start: Y
+    std::size_t n_pairs = 0;            // number of those with two labels, which are ordered by pair number
     std::size_t size() const { return string.size(); }
 };
 
-// Arcs: first leaves, by history, then the others, longest first, so that children come before their parents. A leaf is
-// no arc's parent and no history after t: where its parent leads, it leads. Most arcs are leaves.
-// Nodes: arcs that are not leaves, then pairs (those of NgramPlace: first the pairs that arcs end in).
+// Arcs: leaves first, by history, then inner arcs, longest first, so that children precede their parents. A leaf is
+// neither a parent nor a history after t, so it has the same target as its parent. Most arcs are leaves.
+// Nodes: inner arcs, then pairs (those of NgramPlace: first the pairs that arcs end in).
 struct NgramArcs {
     const Histories* before = nullptr;      // Q_t
-    std::vector<std::uint32_t> leaf_ptr;    // [before + 1] leaves of a history
+    std::vector<std::uint32_t> leaf_ptr;    // [before + 1] leaves of each history
     std::vector<std::uint32_t> history;     // [arcs] index into before
     std::vector<std::uint32_t> parent;      // [arcs] node
     std::vector<std::uint32_t> pair_of;     // [arcs] index into pair
-    std::vector<std::uint32_t> pair;        // pairs that arcs end in, ascending: numbered as in LabelPairs
+    std::vector<std::uint32_t> pair;        // pairs that arcs end in, ascending, numbered as in LabelPairs
     std::vector<double> log_x, x;           // [arcs] X
-    std::vector<double> x_parent, more;     // [arcs] that of the parent, and X minus it
+    std::vector<double> x_parent, more;     // [arcs] X of the parent, and X minus that
     std::vector<std::uint32_t> string;      // [arcs]
-    std::vector<std::uint32_t> sorted_arc;  // [arcs] by ascending string
+    std::vector<std::uint32_t> sorted_arc;  // [arcs] sorted by string
 
-    // theta of an arc: the sum of value * weight of the n-gram features here.
+    // theta of an arc is the sum of value * weight of its n-gram features.
     struct Term {
-        std::uint32_t arc, feature;  // index among the n-grams of the set
+        std::uint32_t arc, feature;  // feature: index among the n-grams of the set
         double value;
     };
     std::vector<Term> terms;
-    double low = 0.0, high = 0.0;  // range of log X, 0 included
+    double low = 0.0, high = 0.0;  // range of log X, including 0
 
     std::uint32_t n_leaves() const { return leaf_ptr.back(); }
     std::uint32_t n_arcs() const { return static_cast<std::uint32_t>(history.size()); }
     std::uint32_t n_inner() const { return n_arcs() - n_leaves(); }  // arcs that are not leaves
     std::uint32_t n_nodes() const { return n_inner() + static_cast<std::uint32_t>(pair.size()); }
-    // The arc of a string; kNoString: none.
+    // The arc of a string, or kNoString.
     std::uint32_t arc_of(std::uint32_t string) const;
 };
 
@@ -82,13 +81,13 @@ struct NgramPlace {
     const Histories* after = nullptr;  // Q_{t+1}
     std::uint32_t arcs_id = 0;
 
-    // Pairs: those of the arcs, then others that are histories after t, each part ascending.
+    // Pairs that arcs end in, then other pairs that are histories after t; both parts ascending.
     std::vector<std::uint32_t> pair;
     std::vector<std::uint16_t> pair_previous, pair_label;
-    std::vector<std::uint32_t> target;      // [nodes] the history after: index into after; kNoString: the label
-    std::vector<std::uint32_t> after_node;  // [after] the node that leads to a history, and
+    std::vector<std::uint32_t> target;  // [nodes] history after t, as an index into `after`; kNoString: only the label
+    std::vector<std::uint32_t> after_node;  // [after] the node that leads to each history, and
     std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
-    // A node of the arcs that has a target, that history, and its last label.
+    // A node of the arcs with a target, the target, and its last label.
     struct Leading {
         std::uint32_t node, history;
         std::uint16_t label;
@@ -96,29 +95,29 @@ struct NgramPlace {
     std::vector<Leading> leading;
 
     std::uint32_t n_pairs() const { return static_cast<std::uint32_t>(pair.size()); }
-    // The pairs of the arcs, and the others.
+    // The pairs that arcs end in, and the others.
     std::span<const std::uint32_t> own_pairs() const { return std::span(pair).first(arcs->pair.size()); }
     std::span<const std::uint32_t> other_pairs() const { return std::span(pair).subspan(arcs->pair.size()); }
-    std::uint32_t find_pair(std::uint32_t number) const;  // index into pair; kNoString: none
+    std::uint32_t find_pair(std::uint32_t number) const;  // index into pair, or kNoString
     std::uint32_t target_of(std::uint32_t arc) const {
         return target[arc < arcs->n_leaves() ? arcs->parent[arc] : arc - arcs->n_leaves()];
     }
 };
 
-// Makes the places of corpora for one set of features. Not thread-safe.
+// Builds the places of corpora for one feature set. Not thread-safe.
 class NgramPlaces {
    public:
     // Keeps a reference.
     explicit NgramPlaces(const FeatureSet& features);
 
-    // The place of every position of a corpus; 0: n-grams do not matter there. Throws InputError where places would
-    // take a third of the memory: n-grams of many labels that are conditioned on attributes need one for nearly every
+    // The place of every position of a corpus; 0 if n-grams have no effect there. Throws InputError if the places would
+    // take a third of the memory: long n-grams conditioned on attributes need a separate place for nearly every
     // position.
     std::vector<std::uint32_t> of(const Corpus& corpus);
-    // X of all places, for weights of the whole set; `only_new`: of those made since the last call, with the same
-    // weights.
+    // Computes X of all places. w: weights of the whole set. only_new: only for places added since the last call, with
+    // the same weights.
     void assign(std::span<const double> w, int threads, bool only_new = false);
-    // X of these arcs alone, by number, whose weights changed.
+    // Computes X of these arc sets only, after their weights changed.
     void assign(std::span<const double> w, int threads, std::span<const std::uint32_t> arcs);
 
     const NgramPlace& place(std::uint32_t id) const { return places_[id]; }
@@ -126,19 +125,19 @@ class NgramPlaces {
     const NgramArcs& arcs(std::uint32_t id) const { return arcs_[id]; }
     std::uint32_t n_arcs() const { return static_cast<std::uint32_t>(arcs_.size()); }
     const FeatureSet& features() const { return features_; }
-    std::uint64_t bytes() const { return bytes_; }  // that they take, about
+    std::uint64_t bytes() const { return bytes_; }  // approximate size
 
    private:
     using List = std::vector<std::pair<std::uint32_t, double>>;  // attributes with n-grams, and their values
     std::uint32_t list_of(const Corpus& corpus, std::int64_t position);
     std::uint32_t intern_histories(std::vector<std::uint32_t>& strings);
     struct Made {
-        std::uint32_t id, before;  // of a place or of arcs, and of the histories before
+        std::uint32_t id, before;  // id of a place or arc set, and of the histories before it
     };
     Made make_place(std::uint32_t list, std::uint32_t after, std::uint32_t longer, std::int64_t t);
     std::uint32_t longer_before(std::uint32_t list, std::int64_t t);
     Made make_arcs(std::uint32_t list, std::uint32_t longer, std::int64_t t);
-    // Throws InputError when all that was made takes more memory than there should be for it.
+    // Throws InputError if the total memory exceeds the limit.
     void count_bytes(std::size_t more);
     void order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer);
     void lay_parents(NgramArcs& arcs);
@@ -152,34 +151,34 @@ class NgramPlaces {
 
     const FeatureSet& features_;
     const LabelStrings& strings_;
-    std::int64_t longest_ = 0;  // labels in the longest string
-    std::uint64_t bytes_ = 0;   // of lists, arcs and places, about
+    std::int64_t longest_ = 0;  // number of labels in the longest string
+    std::uint64_t bytes_ = 0;   // approximate size of lists, arcs and places
     std::map<List, std::uint32_t> list_ids_;
     std::vector<List> lists_;
     std::vector<std::uint32_t> ahead_;  // prefixes of prefixes of the features' strings, of at least three labels
-    std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> longer_ids_;  // of list and position
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> longer_ids_;  // by list and position
     std::map<std::vector<std::uint32_t>, std::uint32_t> history_ids_;
     std::deque<Histories> histories_;
     using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // list, histories after, position
     std::map<Key, Made> made_places_, made_arcs_;
     std::deque<NgramArcs> arcs_;
-    std::size_t n_assigned_ = 0;  // arcs that have their X
+    std::size_t n_assigned_ = 0;  // arc sets for which X is set
     std::deque<NgramPlace> places_;
-    std::vector<std::uint32_t> index_;  // [strings] scratch: kNoString between uses
+    std::vector<std::uint32_t> index_;  // [strings] scratch; kNoString between uses
 };
 
-// The places of one corpus, with their weights.
+// The places of one corpus and their weights.
 struct NgramTables {
     NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus);
-    // Of a set of features; null: it has no n-grams.
+    // For a feature set; null if it has no n-grams.
     static std::shared_ptr<NgramTables> of(const Corpus& corpus, const FeatureSet& features);
-    // E of the pairs, for the matrices of the base lists.
+    // Sets E of the pairs from the matrices of the base lists.
     template <class TransitionOf>
     void weigh(TransitionOf transition_of) {
         for (std::uint32_t kind = 0; kind < kinds.size(); ++kind) weigh_kind(kind, transition_of);
         if (together) find_special();
     }
-    // The same for the pairs of one kind; not where sequences are done side by side.
+    // The same for the pairs of one kind. Not for sequences processed side by side.
     template <class TransitionOf>
     void weigh_kind(std::uint32_t number, TransitionOf transition_of) {
         const Kind& kind = kinds[number];
@@ -189,12 +188,12 @@ struct NgramTables {
         transition_of(kind.base).multiply(place.own_pairs(), weight);
         transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
     }
-    // A history after a position whose mass is more than alpha e / c: E is not 1, or arcs end in it, or both.
+    // A history after a position whose mass is not simply alpha e / c: E is not 1, or arcs end in it, or both.
     struct Special {
         double weight;               // E of its last pair
         std::uint32_t history;       // index into after
-        std::uint32_t node;          // of the arcs; kNoString: none, its mass is E alpha e / c
-        std::uint16_t first, label;  // of the history
+        std::uint32_t node;          // node of the arcs; kNoString: none, the mass is E alpha e / c
+        std::uint16_t first, label;  // first and last label of the history
     };
     std::span<const Special> special_at(std::int64_t position) const {
         const Kind& kind = kinds[kind_of[static_cast<std::size_t>(position)]];
@@ -207,25 +206,25 @@ struct NgramTables {
     const double* weights_at(std::int64_t position) const {
         return weights.data() + kinds[kind_of[static_cast<std::size_t>(position)]].first;
     }
-    std::shared_ptr<NgramPlaces> places;  // may be that of other corpora, too
+    std::shared_ptr<NgramPlaces> places;  // may be shared with other corpora
     // Positions with the same place and base list share E of their pairs.
     struct Kind {
         const NgramPlace* place;
         std::uint32_t base;
-        std::size_t first;  // its first pair among the weights
+        std::size_t first;  // index of its first pair in weights
         std::size_t first_special = 0, n_special = 0;
     };
     std::vector<Kind> kinds;
-    std::vector<std::uint32_t> kind_of;  // [P] kNoString: no place
+    std::vector<std::uint32_t> kind_of;  // [P] kNoString without a place
     std::vector<double> weights;         // [pairs of all kinds]
     std::vector<Special> special;        // of all kinds
-    // [kinds] Pairs of a kind whose probabilities are summed, ascending indices into those of the place; set by the code
-    // that sums.
+    // [kinds] Pairs of a kind whose probabilities are summed, as ascending indices into the pairs of the place; set by
+    // the code that sums them.
     std::vector<std::vector<std::uint32_t>> listed;
     std::span<const std::uint32_t> listed_at(std::int64_t position) const {
         return listed[kind_of[static_cast<std::size_t>(position)]];
     }
-    bool together = false;  // positions share arcs enough to be done side by side (ngram_batch.hpp)
+    bool together = false;  // positions share enough arcs for side-by-side processing (ngram_batch.hpp)
 
    private:
     void find_special();

@@ -9,9 +9,9 @@
 namespace sparsecrf {
 namespace {
 
-// Sequences in a row whose pairs differ between positions, after which nothing is tried any more.
+// After this many consecutive sequences whose pairs differ between positions, stop trying.
 constexpr int kEnough = 8;
-constexpr int kFewLabels = 128;  // whose matrix is kept by columns, too
+constexpr int kFewLabels = 128;  // up to here the matrix is also stored by columns
 
 bool equal(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -55,7 +55,7 @@ const OneByOne::Tables* OneByOne::tables_for(const std::vector<Attribute>& bigra
         return &*start_;
     }
     if (inner_ && equal(inner_->list, bigram)) return &*inner_;
-    if (length_ > 1) return nullptr;  // different pairs than at the position before
+    if (length_ > 1) return nullptr;  // pairs differ from the previous position
     inner_.emplace(chain_, bigram);
     return &*inner_;
 }
@@ -121,8 +121,9 @@ const double* OneByOne::column(std::int64_t t, std::int64_t y) {
     return column_.data();
 }
 
-// Any other labelling leaves the best one for good, read from the right, before some position t: at t it has the label of
-// the best, before t another. It scores at most as much as the second best prefix that continues with that label, so that
+// Read from the right, any other labelling departs from the best one for the last time at some t: it has the best label
+// at t but another one before it. Its score is at most that of the second best prefix that continues with that label.
+// Hence
 //
 //   margin = min over t of (best minus second best of { epsilon_{t-1}(y') + lambda(y', y_t) : y' }), with the end as
 //            one more position, where lambda is 0.

@@ -43,7 +43,7 @@ void copy(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, 
     a.score.resize(n);
 }
 
-// The pairs of labels, of a first position or of others, whose classes have a score.
+// The label pairs, at a first or a later position, whose classes have a score.
 void expand(const ClassScores& classes, bool first, int n_labels, PairScores& out) {
     out.clear();
     const LabelPairs numbers(n_labels);
@@ -221,7 +221,7 @@ void Potentials::tabulate_transition(std::uint32_t list, Scratch& scratch) {
     if (forbidden_ != nullptr) {
         merge(scores, forbidden_scores_.pair, forbidden_scores_.score.data(), 1.0, true, scratch.merged);
     }
-    transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1,  // without the empty list
+    transitions_[list].assign(n_labels_, scores, kernel_, transitions_.size() - 1,  // excluding the empty list
                               classes);
 }
 

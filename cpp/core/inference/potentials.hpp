@@ -1,5 +1,5 @@
-// A model's weights laid out for one corpus: scores of unigram lists, matrices of base lists, and the sparse
-// corrections of rest lists.
+// A model's weights laid out for one corpus: scores of unigram lists, matrices of base lists, and sparse corrections
+// for rest lists.
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,32 @@
 
 namespace sparsecrf {
 
-// Which label pairs: all, those after the start label, those after another label.
+// Which label pairs: all, those after the start label, or those after another label.
 enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // Works for any weights. `lists`: the corpus's unigram lists, entries named by row of the unigram rows. `pairs`: of
-    // the feature set, where weights change often; null: found anew for every matrix. `forbidden`: [Y + 1, Y] non-zero
-    // where a label pair must not occur, or null; not with `pairs`. References are kept, not copied.
+    // For any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the pairs
+    // of the feature set, for weights that change often; null: recomputed for every matrix. `forbidden`: [Y + 1, Y]
+    // nonzero where a label pair is forbidden, or null; not with `pairs`. Keeps references to all of these.
     Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
                const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
 
-    // Computes all tables for these weights; must come first. What was allocated is used again. References are kept
-    // until the next call.
-    // keep_zeros: every feature has its place in the matrices, so that `refresh` only changes numbers; with `pairs`.
+    // Computes all tables for these weights; call it first. Reuses allocated memory. Keeps references until the next
+    // call.
+    // keep_zeros: reserve space for every feature in the matrices, so that `refresh` only changes values; needs
+    // `pairs`.
     void assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
                 bool keep_zeros = false);
 
-    // Label n-grams of the same corpus and set of features, with their weights; shared, not copied.
+    // Sets the label n-grams, with weights, of the same corpus and feature set; they are shared, not copied.
     void set_ngrams(std::shared_ptr<NgramTables> ngrams) {
         if (ngrams != nullptr) {
             ngrams->weigh([&](std::uint32_t list) -> const Transition& { return transition_of_list(list); });
         }
         ngrams_ = std::move(ngrams);
     }
-    // The same, with the weights that were assigned last.
+    // The same, using the weights of the last `assign`.
     void assign_ngrams(const std::shared_ptr<NgramTables>& ngrams) {
         if (ngrams != nullptr) ngrams->places->assign(w_, threads_);
         set_ngrams(ngrams);
@@ -55,35 +56,36 @@ class Potentials {
     Kernel kernel() const { return kernel_; }
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
-    const LabelParts* parts() const { return features_->parts.get(); }  // of the labels; null: none
-    const LabelParts* classes() const {                                 // the same where pairs of classes have features
+    const LabelParts* parts() const { return features_->parts.get(); }  // label parts, or null
+    const LabelParts* classes() const {                                 // the same if class pairs have features
         return features_->n_class() == 0 ? nullptr : features_->parts.get();
     }
 
     bool tabulates_unigrams() const { return !score_table_.empty(); }
-    // Unigram scores of a position, [Yp], padding -infinity. Either a pointer into a table or `scratch`, filled.
+    // Unigram scores of a position, [Yp], padded with -infinity. Returns a pointer into a table, or `scratch` after
+    // filling it.
     const double* scores(std::int64_t position, double* scratch) const;
-    // exp(score - high) of a position and the range of its scores, if tabulated; else null.
+    // exp(score - high) of a position and the range of its scores, if tabulated; otherwise null.
     const double* exp_scores(std::int64_t position, double* low, double* high) const;
 
     const Transition& transition(std::int64_t position) const { return transitions_[corpus_.base[position]]; }
     const Transition& transition_of_list(std::uint32_t list) const { return transitions_[list]; }
 
     bool has_rest(std::int64_t position) const { return corpus_.rest[position] != 0; }
-    // delta(y', y) = sum of lambda over the rest list of a position, with kappa of their classes. With keep_zeros every
-    // pair of the feature set's rows is listed, otherwise only those with a non-zero weight.
+    // delta(y', y) = sum of lambda over the rest list of a position, including kappa of the label classes. With
+    // keep_zeros every pair with a feature is listed, otherwise only pairs with a nonzero weight.
     void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
-    // With `pairs`: those of a base list that have a feature, ascending.
+    // The pairs of a base list that have a feature, ascending; needs `pairs`.
     std::span<const std::uint32_t> pairs_of_list(std::uint32_t list) const { return pairs_->of(list); }
 
-    // Weights changed, in the arrays this was made from: renew what was computed from these lists.
+    // Call after weights have changed in the arrays passed to `assign`: recomputes the tables of these lists.
     void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
-    // The same for label n-grams, after `refresh`: of these arcs (NgramPlaces) and of these kinds (NgramTables).
+    // The same for label n-grams; call after `refresh` with the arcs (NgramPlaces) and kinds (NgramTables) concerned.
     void refresh_ngrams(std::span<const std::uint32_t> arcs, std::span<const std::uint32_t> kinds);
 
    private:
-    // A thread's own.
+    // One per thread.
     struct Scratch {
         PairScores scores, merged;
         ClassScores classes;
@@ -93,13 +95,13 @@ class Potentials {
     void tabulate_unigram(std::int64_t list);
     void tabulate_transition(std::uint32_t list, Scratch& scratch);
     void renew_transition(std::uint32_t list, Scratch& scratch);
-    // The sums of a list's pairs, then zeros up to a multiple of kLanes.
+    // The sums of a list's pairs, padded with zeros to a multiple of kLanes.
     const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
-    // kappa(c', c) = sum of the weights of a list's attributes; false: none of them has a feature of classes, so that
-    // it is 0.
+    // kappa(c', c) = sum of the weights of a list's attributes. Returns false if none of them has class features, so
+    // kappa is 0.
     bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
-    // Adds kappa of the classes to the scores of a base list's pairs; null: there are no classes.
+    // Adds kappa of the classes to the scores of a base list's pairs. Returns null without classes.
     const ClassScores* add_classes(std::uint32_t list, std::span<const std::uint32_t> pairs, double* scores,
                                    Scratch& scratch) const;
 
@@ -113,14 +115,14 @@ class Potentials {
 
     std::shared_ptr<NgramTables> ngrams_;  // null: none
 
-    // For the weights that were assigned last.
+    // For the weights of the last `assign`.
     const FeatureSet* features_ = nullptr;
     std::span<const double> w_;
     const UnigramRows* rows_ = nullptr;
     bool keep_zeros_ = false;
     DenseScores dense_;
 
-    // One row per unigram list where lists are shared by enough positions; else empty.
+    // One row per unigram list if enough positions share lists; otherwise empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
     std::vector<double> low_, high_;                 // [lists]
     std::vector<Transition> transitions_;            // [base lists]

@@ -9,12 +9,12 @@
 namespace sparsecrf {
 namespace {
 
-// Without forbidden pairs every possible label keeps alpha_t(y) >= exp(-spread_t) / Y, where spread_t is that of the
-// scores at t: alpha_t(y) >= e_t(y) min E / c_t and c_t <= Y max e_t max E. Up to this spread nothing can underflow,
-// nor can the squares of alpha and v that the curvature needs.
+// Without forbidden pairs, every possible label keeps alpha_t(y) >= exp(-spread_t) / Y, where spread_t is the spread of
+// the scores at t, because alpha_t(y) >= e_t(y) min E / c_t and c_t <= Y max e_t max E. Up to this spread nothing can
+// underflow, including the squares of alpha and v that the curvature needs.
 constexpr double kSafeSpread = 300.0;
-// With forbidden pairs alpha can shrink step by step. It is watched: starting above kSafeAlpha, one step of at most
-// kSafeForbiddenSpread cannot underflow, and the step after it falls back.
+// With forbidden pairs, alpha can shrink with every step, so it is monitored: from above kSafeAlpha, one step with a
+// spread of at most kSafeForbiddenSpread cannot underflow, and the next step then falls back to the log domain.
 constexpr double kSafeForbiddenSpread = 230.0;
 constexpr double kSafeAlpha = 1e-200;
 
@@ -47,7 +47,7 @@ void Recursion::backward(Lattice& lattice, std::int64_t first) {
 }
 
 // alpha_{t+1}(y) = e_{t+1}(y) u_{t+1}(y) / c_{t+1},  u_{t+1}(y) = sum_{y'} alpha_t(y') E_{t+1}(y', y)
-// log Z = sum_t (log c_t + shift_t),  e_t(y) = exp(score_t(y) - shift_t).  False: not safe here, use the log domain.
+// log Z = sum_t (log c_t + shift_t),  e_t(y) = exp(score_t(y) - shift_t).  Returns false if the log domain is needed.
 bool Recursion::forward_linear(Lattice& lattice) {
     LogZ log_z;
     for (std::int64_t t = 0; t < lattice.length; ++t) {

@@ -1,5 +1,5 @@
-// Forward and backward over one sequence: scaled linear domain where that is provably safe, log domain elsewhere. The
-// plain chain is here; what rest lists and label n-grams change is in their corrections.
+// Forward and backward over one sequence: in the scaled linear domain where this is provably safe, otherwise in the log
+// domain. This file handles the plain chain; rest lists and label n-grams are corrections in their own files.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,8 @@
 
 namespace sparsecrf {
 
-// sum_t log c_t with few logarithms: of products, each taken before it could leave the range of numbers.
+// sum_t log c_t with few logarithms: multiplies the terms and takes the logarithm before the product can overflow or
+// underflow.
 class SumOfLogs {
    public:
     void add(double c, CompensatedSum& sum) {
@@ -48,40 +49,40 @@ class Recursion : public LatticeScores {
    public:
     explicit Recursion(const Potentials& potentials, bool keep_zero_pairs = false);
 
-    // alpha, log Z. Throws UnsatisfiableError if no path is possible.
+    // Computes alpha and log Z. Throws UnsatisfiableError if no path is possible.
     void forward(Lattice& lattice);
-    // v, node marginals p, pair probabilities of the rest lists, for the positions from `first` on. After forward on
-    // the same lattice.
+    // Computes v, node marginals p and pair probabilities of the rest lists for positions from `first` on. Needs
+    // forward on the same lattice.
     void backward(Lattice& lattice, std::int64_t first = 0);
 
-    // p_t(c', c) for all pairs of classes of labels, [C, C], at a first position p_t(start, c), [C]; after backward.
+    // p_t(c', c) for all class pairs, [C, C]; at a first position p_t(start, c), [C]. Needs backward.
     void class_marginals(const Lattice& lattice, std::int64_t t, double* out);
-    // p_t(y', y) for all pairs, out: [Y + 1, Y], after backward.
+    // p_t(y', y) for all pairs. out: [Y + 1, Y]. Needs backward.
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
-    // visit(k, p_t(pairs[k])) for ascending pairs of one kind (after the start, or not), after backward. One pair after
-    // the other: right for a few pairs (Sbcd) and in the log domain. Elsewhere sums over positions are outer products,
-    // sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily takes them over the positions of a block, in tiles,
-    // SgdStep over those of one sequence, with E as `renew` left it. Neither could do as the other
-    // does without being slower.
+    // visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward. Handles
+    // one pair at a time, which is right for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over positions
+    // are outer products, sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily computes them over the positions of a
+    // block, in tiles, SgdStep over those of one sequence, with E from `renew`. Sharing one implementation would make
+    // one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
-    // p_t(y', y) of all y', the start label last, for the labels y with a column: out[columns[y] (Y + 1) + y'],
-    // columns[y] being kNoString for all others; after backward. Cells that cannot be stay as they are.
+    // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] (Y + 1) + y']; columns[y]
+    // is kNoString for the other labels. Needs backward. Does not write impossible cells.
     void pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out);
 
     // The plain chain and its rest lists in the linear domain, one position at a time.
     void start_forward(Lattice& lattice, std::int64_t t, double* u);
-    // alpha, v and log c of u; false: not safe here.
+    // Computes alpha, v and log c from u. Returns false if the linear domain is not safe.
     bool finish_forward(Lattice& lattice, std::int64_t t, const double* u, LogZ& log_z);
-    // v and p of beta; returns sum_y v(y).
+    // Computes v and p from beta; returns sum_y v(y).
     double start_backward(Lattice& lattice, std::int64_t t, const double* beta);
-    // beta of the position before.
+    // Computes beta of the previous position.
     void finish_backward(const Lattice& lattice, std::int64_t t, double total, double* beta);
     const NgramCorrection& ngrams() const { return ngrams_; }
 
    private:
     bool forward_linear(Lattice& lattice);
-    // False: not safe here, which can happen only with label n-grams.
+    // Returns false if the linear domain is not safe, which can only happen with label n-grams.
     bool backward_linear(Lattice& lattice, std::int64_t first);
     void sum_class_marginals(const Lattice& lattice, std::int64_t t, double* out);
 
@@ -105,7 +106,7 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
     const Transition& transition = potentials_.transition(lattice.first + t);
     std::int64_t r = lattice.rest.ptr[t];
     const bool ngrams = lattice.ngrams.any();
-    if (ngrams) {  // E of all pairs at once: with n-grams these are asked for at every position
+    if (ngrams) {  // E of all pairs at once: with n-grams they are needed at every position
         pair_weight_.assign(pairs.size(), 1.0);
         transition.multiply(pairs, pair_weight_.data());
     }

@@ -1,4 +1,5 @@
-// What the rest lists of a sequence add to the plain chain: E = E_base + E_base o (exp(delta) - 1) for their pairs.
+// The correction of the plain chain for the rest lists of a sequence: E = E_base + E_base o (exp(delta) - 1) for their
+// pairs.
 #pragma once
 
 #include "core/base/aligned.hpp"
@@ -7,7 +8,7 @@
 
 namespace sparsecrf {
 
-// Not thread-safe: one per thread. Does nothing at positions without such pairs.
+// Not thread-safe: one per thread. Does nothing at positions without corrected pairs.
 class RestCorrection {
    public:
     explicit RestCorrection(const Potentials& potentials)
@@ -34,7 +35,7 @@ class RestCorrection {
 
     const Potentials& potentials_;
     const int n_labels_, stride_;          // Y, Yp
-    AlignedVector<double> touched_, row_;  // [Yp] cells of u or beta before correction; terms of a sum
+    AlignedVector<double> touched_, row_;  // [Yp] cells of u or beta before the correction; terms of a sum
 };
 
 }  // namespace sparsecrf

@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-// A sum of zero stays zero: E may have overflowed where only the log domain was used.
+// A zero sum stays zero: E may have overflowed if only the log domain was used.
 double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
 
 }  // namespace
@@ -27,7 +27,7 @@ void Transition::fill_scores(double* out) const {
         std::fill_n(row, n_labels_, 0.0);
         if (classes_ != nullptr) {
             const double* kappa = class_score_.data() + class_cell(static_cast<std::size_t>(i), 0) -
-                                  classes_->class_of(0);  // of the class of i
+                                  classes_->class_of(0);  // row of the class of i
             for (int y = 0; y < n_labels_; ++y) row[y] = kappa[classes_->class_of(static_cast<std::size_t>(y))];
         }
         std::fill(row + n_labels_, row + stride_, -kInfinity);
@@ -79,7 +79,7 @@ void Transition::multiply(std::span<const std::uint32_t> pairs, double* sums) co
     }
 }
 
-// out(i) = base(i) + sum_k m(i, k) x(k) for the lines in bundles; `again` sums a cell that lost digits another way.
+// out(i) = base(i) + sum_k m(i, k) x(k) for the lines in bundles; `again` recomputes a cell that lost precision.
 template <class Base, class Again>
 void Transition::sparse_product(const Bundles& bundles, const double* x, Base base, double* out, Again again) {
     const std::uint16_t* cell = bundles.cell.data();
@@ -105,8 +105,8 @@ void Transition::sparse_product(const Bundles& bundles, const double* x, Base ba
     }
 }
 
-// The same over classes of labels: base(i) is that of the class c of i, sum_d weight(d, c) X(d) over the classes d,
-// with X(d) the sum of x over the labels of d.
+// The same over label classes: base(i) is sum_d weight(d, c) X(d) over the classes d, where c is the class of i and
+// X(d) the sum of x over the labels of d.
 template <class Weight, class Again>
 void Transition::class_product(const Bundles& bundles, const double* x, Weight weight, double* out, Again again) const {
     const auto C = static_cast<std::size_t>(classes_->n_classes());
@@ -123,7 +123,8 @@ void Transition::class_product(const Bundles& bundles, const double* x, Weight w
     sparse_product(bundles, x, base_of, out, again);
 }
 
-// alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y); with classes sum_{c'} A(c') D(c', c) for 1
+// alpha_{t+1}(y) / e_{t+1}(y) = 1 + sum_{y' in A(y)} alpha_t(y') M(y', y); with classes, sum_{c'} A(c') D(c', c)
+// replaces 1
 void Transition::forward(const double* alpha, double* u) const {
     if (dense_) return kernels().matvec(alpha, e_.data(), n_labels_, stride_, u);
     const auto again = [&](int y) { return column_sum(alpha, y); };
@@ -136,7 +137,8 @@ void Transition::forward(const double* alpha, double* u) const {
     sparse_product(columns_, alpha, [](int) { return 1.0; }, u, again);
 }
 
-// beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y); with classes sum_c D(c', c) V(c) for the first
+// beta_{t-1}(y') = sum_y v_t(y) + sum_{y: lambda != 0} M(y', y) v_t(y); with classes, sum_c D(c', c) V(c) replaces the
+// first sum
 void Transition::backward(const double* v, double total, double* beta) const {
     if (dense_ && et_.empty()) {
         for (int i = 0; i < n_labels_; ++i) {
@@ -156,7 +158,7 @@ void Transition::backward(const double* v, double total, double* beta) const {
     sparse_product(rows_, v, [total](int) { return total; }, beta, again);
 }
 
-// sum over the labels of c', c of alpha E v = A(c') D(c', c) V(c) + sum over entries of alpha M v
+// sum over the labels of c' and c of alpha E v = A(c') D(c', c) V(c) + sum over entries of alpha M v
 bool Transition::class_sums(const double* alpha, const double* v, double* out) const {
     constexpr double kLarge = 0x1p10;
     bool exact = true;
@@ -173,7 +175,7 @@ bool Transition::class_sums(const double* alpha, const double* v, double* out) c
             exact = exact && out[i * C + c] <= kLarge;
         }
     }
-    // Rows whose terms are all below rounding, most of them, are left out.
+    // Skips rows whose terms are all below rounding error, which is most of them.
     constexpr double kNegligible = 0x1p-75;
     const LabelPairs numbers(n_labels_);
     const double largest = *std::max_element(v, v + n_labels_);
@@ -261,15 +263,15 @@ double Transition::row_sum(const double* v, int previous) const {
     return sum;
 }
 
-// The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself, or with classes of labels
-// epsilon(y') + kappa(c(y'), c(y)), the same for all labels y of a class.
+// The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself or, with label classes,
+// epsilon(y') + kappa(c(y'), c(y)), which is the same for all labels y of a class.
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
     need(State::assigned, "best");
     if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
     std::fill(best + n_labels_, best + stride_, -kInfinity);
     if (classes_ == nullptr) return best_without_classes(epsilon, best, order);
     const auto C = static_cast<std::size_t>(classes_->n_classes());
-    thread_local std::vector<std::uint32_t> best_of;  // of the labels of a class, the best to come from
+    thread_local std::vector<std::uint32_t> best_of;  // the best predecessor for the labels of a class
     best_of.resize(C);
     for (std::uint32_t c = 0; c < C; ++c) {
         const auto labels = classes_->members(c);
@@ -284,9 +286,9 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     }
 }
 
-// Let `top` have the largest epsilon, whose padding is -infinity. Columns y with `top` outside of A(y) have max(epsilon(top), best of A(y)), and only
-// rows y' with epsilon(y') + high > epsilon(top) can be better: few, where labels are many. The columns of A(top) are
-// done one by one.
+// Let `top` be the label with the largest epsilon, whose padding is -infinity. Columns y with `top` outside A(y) have
+// max(epsilon(top), best of A(y)), and only rows y' with epsilon(y') + high > epsilon(top) can be better: few, if there
+// are many labels. The columns of A(top) are computed individually.
 void Transition::best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const {
     double low, highest;
     kernels().range(epsilon, stride_, &low, &highest);
@@ -309,14 +311,14 @@ void Transition::best_without_classes(const double* epsilon, double* best, std::
     best_columns(epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top, columns, best, order);
 }
 
-// best(y) of some columns, which have the scores `plain` outside of A(y), the largest for `top`: the best outside is the
-// first label outside A(y) in descending order of `plain`. The order is needed only if `top` is in A(y) and better than
-// the best of A(y), and only down to that.
+// best(y) of some columns, whose scores outside A(y) are `plain`, which is largest for `top`. The best label outside
+// A(y) is the first one outside A(y) in descending order of `plain`. The order is needed only if `top` is in A(y) and
+// better than the best of A(y), and only down to that value.
 template <class Plain>
 void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
     order.clear();
-    std::size_t sorted = 0;  // the first `sorted` of `order` are in place: most columns need only the first few
+    std::size_t sorted = 0;  // only the first `sorted` entries of `order` are in place: most columns need only a few
     thread_local std::vector<double> values;  // `plain` of each label
     const auto ranked = [&](std::size_t k) {
         if (order.empty()) {

@@ -1,10 +1,10 @@
-// The matrix of one bigram list: E(y', y) = exp(lambda(y', y)), M = E - 1, as sparse rows and columns or as dense
+// The matrix of one bigram list: E(y', y) = exp(lambda(y', y)) and M = E - 1, as sparse rows and columns or as dense
 // arrays, whichever is cheaper.
 //
-// Where labels have classes (label_parts.hpp) and these have scores kappa(c', c), the score of a pair of labels is
-// kappa(c(y'), c(y)) + lambda(y', y), and M = E - D, with D = exp(kappa) what a pair without lambda has. A sparse
-// product with E is then one with D, which costs a sum over the labels of each class and C^2 multiply-adds, and one
-// with M.
+// If labels have classes (label_parts.hpp) with scores kappa(c', c), the score of a label pair is kappa(c(y'), c(y)) +
+// lambda(y', y), and M = E - D, where D = exp(kappa) is the weight of a pair without lambda. A sparse product with E is
+// then a product with D, which costs one sum over the labels of each class and C^2 multiply-adds, plus a product with
+// M.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace sparsecrf {
 
-// A sum after a correction keeps at least 53 - 10 bits above this share of what it was; below, it is summed again.
+// A corrected sum has lost at most 10 of 53 bits if it is above this fraction of the original; below, it is recomputed.
 inline constexpr double kCancelled = 0x1p-10;
 
 enum class Kernel { automatic, sparse, dense, log };
@@ -33,7 +33,7 @@ struct PairScores {
     }
 };
 
-// Scores of all pairs of classes of labels.
+// Scores of all class pairs.
 struct ClassScores {
     const LabelParts* parts = nullptr;
     std::vector<double> score;  // [C + 1, C] kappa(c', c), the last row for the start
@@ -41,7 +41,7 @@ struct ClassScores {
     double of(std::uint32_t previous, std::uint32_t y) const { return score[parts->class_pair(previous, y)]; }
 };
 
-// visit(k, place of row[k] among pairs) for ascending `row`, a part of ascending `pairs`.
+// visit(k, index of row[k] in pairs) for ascending `row`, a subset of ascending `pairs`.
 template <class Visit>
 void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uint32_t> pairs, Visit visit) {
     if (row.size() == pairs.size()) {
@@ -55,18 +55,19 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
     }
 }
 
-// Two ways to give it scores: `assign` lays everything out, `renew` changes numbers and gives up what only decoding
-// needs. A method that needs what the last of these calls did not leave throws std::logic_error.
+// There are two ways to set the scores: `assign` lays out everything; `renew` only changes values and drops what only
+// decoding needs. A method that needs data that the last of these calls did not provide throws std::logic_error.
 class Transition {
    public:
-    // `scores` of this list, start row included; -infinity forbids a pair. `n_matrices`: how many take turns. Where the
-    // pairs are those of the last time, nothing is laid out anew; storage is kept in any case.
-    // `classes`: what pairs without a score of their own have, instead of 0; `scores` are sums, those of their classes
-    // included. Its parts are kept by reference. Null: labels have no classes.
+    // `scores` of this list, including the start row; -infinity forbids a pair. `n_matrices`: number of matrices used
+    // alternately. If the pairs are unchanged, the layout is kept; storage is always reused.
+    // `classes`: scores of pairs without an entry in `scores`, instead of 0; `scores` then include those of their
+    // classes. Keeps a reference to its parts. Null: no label classes.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
                 const ClassScores* classes = nullptr);
-    // After `assign`, the same pairs (all of them, start row included, ascending) with other finite scores: nothing is
-    // laid out anew. scores: as many as pairs, then zeros up to a multiple of kLanes. `classes`: if `assign` had some.
+    // After `assign`: the same pairs (all of them, including the start row, ascending) with new finite scores; the
+    // layout is kept. scores: one per pair, padded with zeros to a multiple of kLanes. `classes`: required if `assign`
+    // had them.
     void renew(std::span<const std::uint32_t> pairs, const double* scores, const ClassScores* classes = nullptr);
     // E of each of these pairs; needs `renew`.
     const double* renewed() const {
@@ -85,25 +86,25 @@ class Transition {
     double score(int previous, int y) const;        // lambda(y', y)
     void column_weights(int y, double* out) const;  // out(y') = E(y', y), [Y]
     void column_scores(int y, double* out) const;   // out(y') = lambda(y', y), [Y]; needs `assign`
-    // One cell of u or beta as a sum of non-negative terms, nothing cancelled.
+    // One cell of u or beta as a sum of nonnegative terms, without cancellation.
     double column_sum(const double* alpha, int y) const;
     double row_sum(const double* v, int previous) const;
 
     const double* start_weight() const { return start_weight_.data(); }  // [Yp] E(start, y), padding 0
     const double* start_score() const { return start_score_.data(); }    // [Yp] lambda(start, y), padding -infinity
-    // All finite lambda lie in [low, high], which holds 0.
+    // All finite lambda are in [low, high], which contains 0.
     double low() const { return low_; }
     double high() const { return high_; }
     bool dense() const { return dense_; }
 
     // sums(y', y) *= E(y', y);  sums: [Y + 1, Yp], last row for the start label
     void multiply(double* sums) const;
-    // The same for some pairs, ascending, start row included: sums[k] *= E(pairs[k])
+    // The same for some ascending pairs, including the start row: sums[k] *= E(pairs[k])
     void multiply(std::span<const std::uint32_t> pairs, double* sums) const;
-    // lambda as a dense matrix [Y, Yp], padding -infinity.
+    // lambda as a dense matrix [Y, Yp], padded with -infinity.
     void fill_scores(double* out) const;
-    // out(c', c) = sum of alpha(y') E(y', y) v(y), at most 1, over the labels of these classes.  [C, C]
-    // False: a term is so large that the sum lost digits.
+    // out(c', c) = sum of alpha(y') E(y', y) v(y) over the labels of these classes, at most 1.  [C, C]
+    // Returns false if a term is so large that the sum lost precision.
     bool class_sums(const double* alpha, const double* v, double* out) const;
 
    private:
@@ -113,7 +114,7 @@ class Transition {
     }
     [[noreturn]] void report_stale(State needed, const char* method) const;
 
-    // D(y', y) and kappa(c(y'), c(y)): of pairs without a score of their own.
+    // D(y', y) and kappa(c(y'), c(y)), for pairs without their own score.
     double plain_weight(std::size_t previous, std::size_t y) const {
         return classes_ == nullptr ? 1.0 : class_weight_[class_cell(previous, y)];
     }
@@ -143,14 +144,14 @@ class Transition {
     PairScores scores_;  // y' < Y
     AlignedVector<double> start_score_, start_weight_;
 
-    // Classes of labels; null: none.
+    // Label classes; null: none.
     const LabelParts* classes_ = nullptr;
     std::vector<double> class_score_, class_weight_;  // [C, C] kappa, D
-    std::vector<double> plain_;                       // D of each entry of scores_, or empty: 1
+    std::vector<double> plain_;                       // D of each entry of scores_; empty: all 1
     // For class_sums: M of each entry of scores_, and the rows that have entries.
     struct Row {
         std::uint32_t label, begin, end;  // y', its entries
-        double largest;                   // |M| of them
+        double largest;                   // largest |M| of the row
     };
     std::vector<double> difference_;
     std::vector<Row> rows_with_entries_;
@@ -162,13 +163,13 @@ class Transition {
     std::vector<std::uint16_t> column_row_;    // y' of each entry, ascending within a column
     std::vector<std::uint32_t> column_entry_;  // index in scores_
 
-    // Sparse, for products: lines (columns or rows) with entries, four of about equal length side by side.
+    // Sparse, for products: nonempty lines (columns or rows), four of similar length side by side.
     struct Bundles {
-        std::vector<std::uint16_t> line;  // [bundles, 4]; the last line may stand there more than once
+        std::vector<std::uint16_t> line;  // [bundles, 4]; the last line may be repeated
         std::vector<std::uint32_t> ptr;   // [bundles + 1] into cell and m, in steps of four
-        std::vector<std::uint16_t> cell;  // [depth, 4] a bundle: where in the line; shorter lines are filled up
-        std::vector<double> m;            // M of each entry, 0 where filled up
-        // What `renew` needs, laid out when it is first called: where the entries of scores_ stand in m.
+        std::vector<std::uint16_t> cell;  // [depth, 4] per bundle: index within the line; shorter lines are padded
+        std::vector<double> m;            // M of each entry, 0 for padding
+        // Built by the first call of `renew`: the index in m of each entry of scores_.
         struct Place {
             std::uint32_t at, entry;
         };
@@ -184,10 +185,10 @@ class Transition {
     template <class Weight, class Again>
     void class_product(const Bundles& bundles, const double* x, Weight weight, double* out, Again again) const;
     Bundles columns_, rows_;
-    // Dense: E [Y, Yp], its transpose, and lambda, padding 0 / 0 / -infinity. After `renew` there is E alone: the
-    // others would cost more than the few products until the next.
+    // Dense: E [Y, Yp], its transpose, and lambda, padded with 0 / 0 / -infinity. After `renew` only E is valid: the
+    // others would cost more than they save in the few products until the next call.
     AlignedVector<double> e_, et_, lambda_;
-    AlignedVector<double> renewed_;  // E of the pairs given to `renew`, then ones
+    AlignedVector<double> renewed_;  // E of the pairs passed to `renew`, then ones
 };
 
 }  // namespace sparsecrf

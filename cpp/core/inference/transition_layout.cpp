@@ -1,4 +1,4 @@
-// From scores to the arrays of a matrix.
+// Lays out the arrays of a matrix from its scores.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ void Transition::set_classes(const ClassScores* classes) {
                   [&](std::size_t k, std::size_t i, std::size_t y) { plain_[k] = plain_weight(i, y); });
 }
 
-// M of the entries, by row.  weights: E of the entries
+// Computes M of the entries, by row.  weights: E of the entries
 void Transition::set_differences(const double* weights) {
     rows_with_entries_.clear();
     difference_.resize(scores_.pair.size());
@@ -95,7 +95,7 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     }
 }
 
-// E = 1, lambda = 0, or those of their classes, for pairs without a score.
+// Pairs without a score have E = 1 and lambda = 0, or the values of their classes.
 void Transition::lay_dense() {
     const auto cells = static_cast<std::size_t>(n_labels_) * stride_;
     e_.assign(cells, 0.0);
@@ -148,7 +148,7 @@ void Transition::lay_sparse() {
     column_row_.resize(n);
     column_entry_.resize(n);
     for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t y) {
-        const std::uint32_t at = next[y]++;  // counting sort by column keeps rows ascending
+        const std::uint32_t at = next[y]++;  // a counting sort by column keeps the rows ascending
         column_row_[at] = static_cast<std::uint16_t>(i);
         column_entry_[at] = static_cast<std::uint32_t>(k);
     });
@@ -173,7 +173,7 @@ void Transition::Bundles::clear() {
     places.clear();
 }
 
-// Lines in ascending order of length, four at a time: little is filled up, and consecutive loops are equally long.
+// Bundles four lines at a time in ascending order of length: little padding, and consecutive loops of equal length.
 void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
     const LabelPairs numbers(n_labels_);
     const std::vector<std::uint32_t>& start = by_column ? column_ptr_ : row_ptr_;

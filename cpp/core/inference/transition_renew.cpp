@@ -1,4 +1,4 @@
-// Replaces the scores of a matrix, keeping its pairs.
+// Replaces the scores of a matrix and keeps its pairs.
 #include <algorithm>
 #include <stdexcept>
 
@@ -68,7 +68,7 @@ void Transition::renew_bundles(Bundles& bundles, bool by_column) {
     const LabelPairs numbers(n_labels_);
     if (bundles.places.empty()) {
         std::vector<std::uint32_t> next(bundles.line.size());             // the next free slot of each line
-        std::vector<std::vector<std::uint32_t>> lines(numbers.n_labels);  // index of a label among them
+        std::vector<std::vector<std::uint32_t>> lines(numbers.n_labels);  // indices of a label in bundles.line
         for (std::uint32_t k = 0; k < next.size(); ++k) {
             next[k] = 4 * bundles.ptr[k / 4] + k % 4;
             lines[bundles.line[k]].push_back(k);

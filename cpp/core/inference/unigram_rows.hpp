@@ -1,4 +1,4 @@
-// Non-zero unigram weights by attribute, laid out once per weight vector.
+// Nonzero unigram weights by attribute, laid out once per weight vector.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace sparsecrf {
 
-// Whether n of the Yp cells of a row are better handled as the whole row: a vector of cells costs about as much as two
-// single ones.
+// Whether a row with n of Yp cells is better stored as a dense row: a vector of cells costs about as much as two single
+// cells.
 inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stride; }
 
-// A sum of rows, s += sum_r f_r row_r. Dense rows are noted and then added many at a time: they must stay until `finish`.
+// A sum of rows, s += sum_r f_r row_r. Dense rows are collected and added many at a time, so they must stay valid until
+// `finish`.
 class RowSum {
    public:
     // s: [stride]
     RowSum(double* s, int stride) : s_(s), stride_(stride) {}
     void add(const double* dense, double value = 1.0);
-    // The cells of a sparse row.
+    // Adds the cells of a sparse row.
     void add(const std::uint16_t* cells, const double* weights, std::uint32_t n, double value = 1.0) {
         for (std::uint32_t i = 0; i < n; ++i) s_[cells[i]] += value * weights[i];
     }
@@ -39,7 +40,7 @@ class RowSum {
 class UnigramRows {
    public:
     UnigramRows() = default;  // no rows
-    // One row an attribute. keep_zeros: give every feature of the set a place, so that `update` can change its weight.
+    // One row per attribute. keep_zeros: reserve a cell for every feature, so that `update` can change its weight.
     UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros = false);
     // One row for each of some attributes.
     UnigramRows(const FeatureSet& features, std::span<const double> w, std::span<const std::uint32_t> attributes);
@@ -47,7 +48,7 @@ class UnigramRows {
     // Updates the weights of attribute x; needs keep_zeros.
     void update(const FeatureSet& features, std::span<const double> w, std::uint32_t x);
 
-    // Whether attribute x has a weight, or a place for one.
+    // Whether attribute x has a row.
     bool has(std::uint32_t x) const { return (has_row_[x / 64] >> (x % 64) & 1u) != 0; }
 
     // Adds v mu[x, .] to a sum of Cp cells.
@@ -59,29 +60,30 @@ class UnigramRows {
         sum.add(labels_.data() + row.begin, weights_.data() + row.begin, row.n, value);
     }
     int n_cells_padded() const { return cell_stride_; }  // Cp
-    // The scores of labels from those of cells: s [Yp], padding -infinity. The same array where labels have no parts.
+    // Computes label scores from cell scores: s [Yp], padded with -infinity. May be the same array if labels have no
+    // parts.
     void fold(const double* cells, double* s) const;
 
-    // s(y) = sum_{x in list} v mu[x, y], with those of the parts of y; the list's entries are rows.  s: [Yp], padding
-    // -infinity
+    // s(y) = sum_{x in list} v mu[x, y], including the parts of y; the entries of the list are rows.  s: [Yp], padded
+    // with -infinity
     void score(const ListPool& lists, std::uint32_t list, double* s) const;
-    // The same for a list that is in no pool.
+    // The same for a list outside a pool.
     void score(std::span<const Attribute> list, double* s) const;
 
    private:
-    // The same for entries begin to end - 1, whose attributes and values are id(k) and value(k).
+    // The same for entries begin to end - 1 with attributes id(k) and values value(k).
     template <class Id, class Value>
     void add_up(std::int64_t begin, std::int64_t end, Id id, Value value, double* s) const;
     void add_row(const FeatureSet& features, std::span<const double> w, std::uint32_t row, std::uint32_t x,
                  bool keep_zeros);
 
     static constexpr std::uint32_t kDenseRow = 0xffffffffu;
-    // Short rows are (cell, weight) entries, long ones vectors of Cp weights. Cells are labels, then parts of labels.
+    // Short rows are (cell, weight) entries, long ones are vectors of Cp weights. Cells are labels, then label parts.
     struct Row {
-        std::uint32_t begin;  // into labels_ and weights_, or the number of a dense row
+        std::uint32_t begin;  // index into labels_ and weights_, or the number of a dense row
         std::uint32_t n;      // entries; kDenseRow for a dense row
     };
-    int n_labels_ = 0, stride_ = 0, cell_stride_ = 0;  // Y, Yp, Cp: Yp without parts
+    int n_labels_ = 0, stride_ = 0, cell_stride_ = 0;  // Y, Yp, Cp (Yp without parts)
     std::shared_ptr<const LabelParts> parts_;          // null: none
     std::vector<std::uint64_t> has_row_;               // one bit per row
     std::vector<Row> rows_;                            // [R]
