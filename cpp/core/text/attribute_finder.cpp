@@ -16,7 +16,7 @@ bool of_pairs_alone(Template::Kind kind) { return kind == Template::Kind::bigram
 
 AttributeFinder::AttributeFinder(std::shared_ptr<const Template> lines)
     : lines_(std::move(lines)), values_(lines_->values()), composed_(*lines_), columns_(lines_->columns().size()) {
-    // Lines that are left out at the first position are in no group, which is there as a whole or not at all.
+    // Groups exclude lines that are skipped at the first position: a group is evaluated as a whole or not at all.
     std::vector<std::optional<Template::Cell>> cells;
     for (std::int64_t k = 0; k < lines_->size(); ++k) {
         cells.push_back(of_pairs_alone(lines_->kind(k)) ? std::nullopt : lines_->only_cell(k));
@@ -101,7 +101,7 @@ void AttributeFinder::find_at(std::int64_t t, const Rows& rows, bool pairs, std:
             ask(k, t, rows, lines_->varies(static_cast<std::int64_t>(order_[k])) ? nullptr : &constant_[k]);
         }
     }
-    // New attributes get their ids in the order of the lines.
+    // New attributes get their ids in line order.
     if (sorted) return;
     std::sort(asked_.begin() + static_cast<std::ptrdiff_t>(first), asked_.end(),
               [](const Lookup& a, const Lookup& b) { return a.line < b.line; });
@@ -109,7 +109,7 @@ void AttributeFinder::find_at(std::int64_t t, const Rows& rows, bool pairs, std:
 
 void AttributeFinder::find(const Rows& rows, const StringTable& table, const Absent& absent, bool start,
                            std::vector<std::uint32_t>& ids) {
-    // A missing id stays missing only as long as nothing is added to the table.
+    // A missing id stays missing only until something is added to the table.
     const bool outdated = absent.left_out() && table.size() != n_known_;
     const bool full =
         std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.ids.size() > kMostIds; });
@@ -127,8 +127,7 @@ void AttributeFinder::find(const Rows& rows, const StringTable& table, const Abs
         find_at(t, rows, t > 0 || start, ids.data() + first + static_cast<std::size_t>(t) * order_.size());
         for (; fetched < asked_.size(); ++fetched) table.prefetch(asked_[fetched].hash);
     }
-    // Look-ups come some time after the memory that they need was asked for: slots above, the offset and then the text
-    // here, if the table is larger than a cache.
+    // Lookups are prefetched in stages: slots above; offsets and then texts here, if the table is larger than a cache.
     const std::size_t ahead = table.size() > kSmallTable ? 6 : 0;
     for (std::size_t k = 0; k < asked_.size() + 2 * ahead; ++k) {
         if (ahead > 0 && k < asked_.size()) table.prefetch_offset(asked_[k].hash);

@@ -7,7 +7,7 @@
 namespace sparsecrf {
 namespace {
 
-// Assigns table ids to the attributes that were noted.
+// Assigns table ids to the recorded attributes.
 void add_noted(AttributeFinder::Notes& notes, StringTable& table, std::vector<std::uint32_t>& ids) {
     constexpr std::size_t kAhead = 8;
     std::size_t begin = 0;
@@ -18,7 +18,7 @@ void add_noted(AttributeFinder::Notes& notes, StringTable& table, std::vector<st
         ids[note.at] = table.intern({&text, 1}, note.hash);
         begin = note.end;
     }
-    notes = {};  // most of the first sequences is new: that memory is not needed again
+    notes = {};  // most attributes of the first sequences are new; release that memory
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void AttributeLists::cut(std::span<const Rows> sequences) {
     places_.clear();
     n_parts_ = 0;
     constexpr std::size_t kEnough = kPartTokens;
-    std::size_t tokens = kEnough;  // of the last part
+    std::size_t tokens = kEnough;  // of the current part
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         if (tokens >= kEnough) {
             if (n_parts_ == parts_.size()) parts_.emplace_back();
@@ -95,7 +95,7 @@ void AttributeLists::make_lists(const std::vector<Template::Kind>& kinds, std::s
     }
     part.unigram.clear();
     part.bigram.clear();
-    part.listed.resize(2 * part.found.size() + 1);  // no more than that, so that views stay valid
+    part.listed.resize(2 * part.found.size() + 1);  // an upper bound, so that views stay valid
     const std::uint32_t* found = part.found.data();
     std::uint32_t* end = part.listed.data();
     const auto list = [&](const std::vector<std::uint8_t>& counts, const FeatureSet* conditioning) {

@@ -1,11 +1,12 @@
-// The attribute lists of many positions, made by several threads, the same to the bit for any number of them.
+// Builds the attribute lists of many positions with several threads; the result is bit-identical for any number of
+// threads.
 //
-// Ids must be those that one thread would give, in the order of the data. With several threads,
-//   1. every thread looks up the attributes of its sequences in the table, which nobody changes meanwhile, and notes
-//      what is not there;
-//   2. one thread adds what was noted, in the order of the data;
-//   3. every thread sorts and hashes the lists of its positions, so that only their interning is left.
-// Step 2 takes less time as the table fills up. One thread adds to the table in step 1.
+// Ids must be the ones that a single thread would assign in data order. With several threads,
+//   1. every thread looks up the attributes of its sequences in the table, which is read-only meanwhile, and records
+//      those that are missing;
+//   2. one thread adds the recorded attributes in data order;
+//   3. every thread sorts and hashes the lists of its positions, so that only interning remains.
+// Step 2 becomes faster as the table fills up. A single thread adds to the table already in step 1.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +23,20 @@ namespace sparsecrf {
 
 class AttributeLists {
    public:
-    // threads: 0: as many as there are cores.
+    // threads: 0 uses all cores.
     explicit AttributeLists(int threads = 1);
 
-    // How many positions are best given to `find` at a time, at most.
+    // The recommended maximum number of positions per call of `find`.
     std::int64_t batch_tokens() const { return threads_ > 1 ? 4 * threads_ * kPartTokens : kPartTokens; }
-    // As many of these sequences. At first nearly every attribute is noted, which needs memory: there are fewer then.
+    // The first of these sequences that make a good batch. The batch is smaller at first, when nearly every attribute
+    // is new and must be recorded, which takes memory.
     std::span<const Rows> first_of(std::span<const Rows> sequences, const Names& names) const;
 
-    // Makes the lists of these sequences. start, features: as for SequenceEncoder.
+    // Builds the lists of these sequences. start, features: as for SequenceEncoder.
     void find(const std::shared_ptr<const Template>& lines, std::span<const Rows> sequences, const Names& names,
               bool start, const FeatureSet* features);
 
-    // Calls use(unigram, bigram) with the lists of each position of sequence i of those.
+    // Calls use(unigram, bigram) with the lists of each position of sequence i.
     template <class Use>
     void each_position(std::size_t i, Use use) const {
         const Place& place = places_[i];
@@ -45,16 +47,16 @@ class AttributeLists {
    private:
     static constexpr std::int64_t kPartTokens = 256;
 
-    // Consecutive sequences that one thread works on.
+    // Consecutive sequences processed by one thread.
     struct Part {
-        std::size_t begin = 0, end = 0;          // of the sequences
+        std::size_t begin = 0, end = 0;          // range of sequences
         std::vector<std::uint32_t> found;        // [positions, lines] ids
-        AttributeFinder::Notes notes;            // of those that have none yet
-        std::vector<std::uint32_t> listed;       // ids by position, first those of labels, then those of label pairs
+        AttributeFinder::Notes notes;            // attributes without an id
+        std::vector<std::uint32_t> listed;       // ids by position: first those of labels, then those of label pairs
         std::vector<PlainList> unigram, bigram;  // [positions] views into `listed`
     };
     struct Place {
-        std::size_t part, begin, length;  // positions of a part
+        std::size_t part, begin, length;  // range of positions in a part
     };
     void cut(std::span<const Rows> sequences);
     void make_lists(const std::vector<Template::Kind>& kinds, std::span<const Rows> sequences, bool start,
@@ -62,7 +64,7 @@ class AttributeLists {
 
     int threads_;
     std::vector<AttributeFinder> finders_;  // [threads]
-    std::vector<Part> parts_;               // n_parts_ are in use; the others keep their memory
+    std::vector<Part> parts_;               // the first n_parts_ are in use; the others keep their memory
     std::size_t n_parts_ = 0;
     std::vector<Place> places_;  // [sequences]
 };

@@ -86,7 +86,7 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
     ++rows.length;
 }
 
-// Of the cells from `before` on, those that the options ask for.
+// Of the cells from index `before` on, keeps those that the options ask for.
 void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (found < n_columns_) {
@@ -113,7 +113,7 @@ std::string escaped(std::span<const std::string_view> parts) {
 }
 
 std::size_t whole_sequences(std::string_view text) {
-    // From the end backwards: a line feed, blanks, a line feed.
+    // Searches backwards for a line feed, blanks, and another line feed.
     for (std::size_t end = text.size(); end > 0;) {
         const std::size_t feed = text.rfind('\n', end - 1);
         if (feed == std::string_view::npos) return 0;

@@ -11,23 +11,23 @@
 
 namespace sparsecrf {
 
-// How lines are read.
+// How to read lines.
 struct ColumnOptions {
-    bool bytes = false;       // cells are arbitrary bytes except NUL, not text in UTF-8
-    bool ragged = false;      // lines may have different numbers of columns: kept are of each line
+    bool bytes = false;       // cells are arbitrary bytes except NUL instead of UTF-8 text
+    bool ragged = false;      // lines may differ in their number of columns; each line keeps
     std::int64_t needed = 0;  //   the first `needed` columns
     bool labelled = false;    //   and the last one, the label
 };
 
-// One sequence, as views into the text it was read from.
+// One sequence, as views into its source text.
 struct Rows {
     std::int64_t length = 0;              // T
-    std::int64_t n_columns = 0;           // of every row
+    std::int64_t n_columns = 0;           // in every row
     bool is_text = true;                  // whether all lines are well-formed UTF-8
     std::vector<std::string_view> cells;  // [T, n_columns]
     std::vector<TextHash> hashes;         // [T, n_columns]
-    std::vector<std::string_view> lines;  // [T] without their ends
-    std::int64_t first_line = 0;          // number of the first row's line in the file
+    std::vector<std::string_view> lines;  // [T] without line endings
+    std::int64_t first_line = 0;          // line number of the first row in the file
 
     std::string_view cell(std::int64_t t, std::int64_t column) const { return cells[t * n_columns + column]; }
     void clear() {
@@ -39,27 +39,27 @@ struct Rows {
     }
 };
 
-// Ends errors about numbers of columns, in case the input was running text.
+// Appended to errors about the number of columns, in case the input is running text.
 inline constexpr std::string_view kOneTokenALine =
     " (one token per line, a blank line between sequences; for one sentence per line: --format tokens)";
 
-// Takes whole lines of one file, in pieces that may be cut between any two sequences.
+// Reads one file in pieces, which may be split between any two sequences.
 class ColumnReader {
    public:
-    // `source` names the file in errors. n_columns: what every line must have, 0: as many as the first.
+    // `source` names the file in errors. n_columns: required on every line; 0: that of the first line.
     explicit ColumnReader(std::string source, std::int64_t n_columns = 0, std::int64_t first_line = 1,
                           const ColumnOptions& options = {})
         : source_(std::move(source)), line_(first_line), n_columns_(n_columns), options_(options) {
         if (options_.ragged) n_columns_ = options_.needed + (options_.labelled ? 1 : 0);
     }
 
-    // A piece to read from; it must outlive the rows. Throws where it is not text in UTF-8, if it has to be.
+    // Sets the piece to read from, which must outlive the rows. Throws unless it is UTF-8 text, if that is required.
     void open(std::string_view piece);
-    // The next sequence of the piece; false at the end.
+    // Reads the next sequence of the piece; returns false at the end.
     bool next(Rows& rows);
 
     std::int64_t n_columns() const { return n_columns_; }
-    std::int64_t line() const { return line_; }  // number of the line to be read next
+    std::int64_t line() const { return line_; }  // number of the next line
     const std::string& source() const { return source_; }
     // "FILE, line 7"
     std::string where(std::int64_t line) const;
@@ -71,26 +71,26 @@ class ColumnReader {
     std::string source_;
     std::int64_t line_;
     std::int64_t n_columns_;
-    std::int64_t columns_from_ = 0;  // the line that n_columns_ was read from, 0: it was given
+    std::int64_t columns_from_ = 0;  // the line that determined n_columns_; 0 if it was given
     ColumnOptions options_;
     std::string_view rest_;
 };
 
-// Length of the part of `text` that ends with a blank line, so that no sequence is cut; 0 if there is none.
+// Length of the prefix of `text` that ends with a blank line, so that no sequence is split; 0 if there is none.
 std::size_t whole_sequences(std::string_view text);
 
-// Checks that `piece` is text: well-formed UTF-8 without NUL; with `bytes` only that it has no NUL. `line` is the
-// number of its first line.
+// Checks that `piece` is well-formed UTF-8 without NUL; with `bytes`, only that it has no NUL. `line` is the number of
+// its first line.
 void check_text(std::string_view piece, const std::string& source, std::int64_t line, bool bytes = false);
 
-// The parts as one text, bytes that are not part of well-formed UTF-8 as \xd0. Parts are joined first: pieces of
-// characters that meet may make one.
+// Joins the parts and escapes bytes that are not part of well-formed UTF-8, e.g. as \xd0. Joins them first, because
+// fragments of a character can combine.
 std::string escaped(std::span<const std::string_view> parts);
 
 inline char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// The text of a file without the byte order mark that it may begin with.
+// The text without a leading byte order mark.
 inline std::string_view without_mark(std::string_view text) {
     return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
@@ -98,7 +98,7 @@ inline std::string_view without_mark(std::string_view text) {
 // Appends the columns of a line.
 void split_columns(std::string_view line, std::vector<std::string_view>& cells);
 
-// The next line of `text`, which loses it and its end ("\n" or "\r\n").
+// Removes the next line and its line ending ("\n" or "\r\n") from `text` and returns it without the ending.
 std::string_view take_line(std::string_view& text);
 
 }  // namespace sparsecrf

@@ -34,7 +34,7 @@ ComposedIds::ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<
     if (known_.empty()) return;
     std::stable_sort(made_.begin(), made_.end(),
                      [](const Line& a, const Line& b) { return a.end - a.begin < b.end - b.begin; });
-    constexpr std::uint64_t kBitsAString = 32;  // so that one in 32 of the others seems to be there
+    constexpr std::uint64_t kBitsAString = 32;  // at most 1 in 32 missing strings passes the filter
     for (std::uint64_t n = 1; n < kBitsAString * table_->size() || n < 64; n *= 2) --shift_;
     bits_.resize((std::size_t{1} << (64 - shift_)) / 64);
     for (std::uint32_t x = 0; x < table_->size(); ++x) {
@@ -52,7 +52,7 @@ void ComposedIds::forget() {
     looked_up_.assign(known_.empty() ? 0 : std::size_t{1} << kSlotBits, {});
 }
 
-// Boundary cells have the first numbers. There functions have no values of their own.
+// Boundary cells come first. Functions do not change them.
 ComposedIds::Part ComposedIds::part(Source& source, std::int64_t row) {
     const std::int64_t length = rows_->length;
     const bool inside = row >= 0 && row < length;
@@ -76,7 +76,7 @@ void ComposedIds::read_parts(std::size_t s) {
             continue;
         }
         const std::uint32_t word = values_->word(row, source.column);
-        // Words are numbered in the order of the rows.
+        // Words are numbered in row order.
         if (word == source.of_word.size()) source.of_word.push_back(part(source, row));
         *out = source.of_word[word];
     }
@@ -112,7 +112,7 @@ void ComposedIds::hash_lines() {
                 const TextHash &hash = here[steps_[i].part].hash, &literal = steps_[i].literal;
                 h = (h * hash.power + hash.value) * literal.power + literal.value;
             }
-            *out = {h, k};  // kept if the next does not take its place: no branch to be guessed
+            *out = {h, k};  // overwritten unless it is kept: avoids an unpredictable branch
             out += bits_[bit(h) / 64] >> bit(h) % 64 & 1;
         }
         ends_[static_cast<std::size_t>(t) + 1] = static_cast<std::size_t>(out - likely_.data());

@@ -1,8 +1,9 @@
-// The ids of attributes that are put together from several cells, for a table that does not grow.
+// Ids of attributes composed of several cells, for a table that does not grow.
 //
-// What a hash needs of a value of a cell, or of a function of it, is kept by word, so that the hash of an attribute is a
-// few products. A bit for each hash tells of nearly all attributes that the table lacks. To look up one of the others
-// takes a comparison of texts, but most come again: values have numbers, and the id of a line with these numbers is kept.
+// The hash parts of each cell value, or of a function of it, are cached by word, so that hashing an attribute takes a
+// few multiplications. A filter with one bit per hash rejects nearly all attributes that are not in the table. Looking
+// up the others requires comparing texts, but most of them recur: values are numbered, and the id of a line with given
+// value numbers is cached.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@
 
 namespace sparsecrf {
 
-// Not to be shared between threads.
+// Not thread-safe.
 class ComposedIds {
    public:
     ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> table);
 
-    // The lines that it knows, J, ascending.
+    // The lines handled by this class, ascending; J of them.
     const std::vector<std::uint32_t>& lines() const { return known_; }
-    // All words have new numbers.
+    // Call this when all words are renumbered.
     void forget();
-    // Begins a sequence, whose rows and values must outlive it. False: there are too many words for this class.
+    // Starts a sequence; `rows` and `values` must outlive it. Returns false if there are too many words for this class.
     bool read(const Rows& rows, const WordValues& values);
-    // Calls use(line, id) for the lines whose attribute at position t the table has.
+    // Calls use(line, id) for the lines whose attribute at position t is in the table.
     template <class Use>
     void each(std::int64_t t, Use use) {
         for (std::size_t k = ends_[static_cast<std::size_t>(t)]; k < ends_[static_cast<std::size_t>(t) + 1]; ++k) {
@@ -36,8 +37,8 @@ class ComposedIds {
     }
 
    private:
-    static constexpr int kBits = 21;              // of the number of a value
-    static constexpr std::size_t kMostParts = 5;  // of a line; the number of the line takes the place of the sixth
+    static constexpr int kBits = 21;              // bits of a value number
+    static constexpr std::size_t kMostParts = 5;  // per line; the line number takes the place of a sixth
     static constexpr int kSlotBits = 13;
     static constexpr std::uint32_t kAbsent = 0xffffffff;
 
@@ -46,29 +47,29 @@ class ComposedIds {
         TextHash hash;
         std::uint32_t number;
     };
-    // The values of a macro.
+    // The values of one macro.
     struct Source {
         Template::Item item;
         std::size_t column;         // in the template's columns
-        bool by_word;               // macro f: whether the word alone decides
-        StringTable texts;          // macro f: that have been seen
+        bool by_word;               // macro f: whether the value depends only on the word
+        StringTable texts;          // macro f: values seen so far
         std::vector<Part> of_word;  // by_word: [words]
     };
     struct Step {
-        std::ptrdiff_t part;  // of the position's own parts: row * S + source
-        TextHash literal;     // after it
+        std::ptrdiff_t part;  // index relative to the parts of position t: row * S + source
+        TextHash literal;     // text after the part
     };
     struct Line {
-        std::uint32_t number;      // in the template
-        std::uint32_t begin, end;  // in steps_
+        std::uint32_t number;      // index in the template
+        std::uint32_t begin, end;  // range in steps_
         std::uint64_t first;       // hash of the text before the first step
     };
-    // An attribute that the table probably has.
+    // An attribute that is probably in the table.
     struct Likely {
         std::uint64_t hash;
         std::uint32_t line;  // in made_
     };
-    // The id of the attribute of a line and of the numbers in the key.
+    // A cached id, by line and value numbers.
     struct LookedUp {
         std::uint64_t key[2] = {~std::uint64_t{0}, 0};
         std::uint32_t id = kAbsent;
@@ -87,17 +88,17 @@ class ComposedIds {
     std::shared_ptr<const Template> lines_;
     std::shared_ptr<const StringTable> table_;
     std::vector<std::uint32_t> known_;       // [J] lines
-    std::vector<Line> made_;                 // [J] by their numbers of steps, so that loops are predicted
-    std::vector<Step> steps_;                // of all lines
+    std::vector<Line> made_;                 // [J] sorted by number of steps, for branch prediction
+    std::vector<Step> steps_;                // steps of all lines
     std::vector<Source> sources_;            // S
-    std::ptrdiff_t before_ = 0, after_ = 0;  // how far lines reach
-    const Rows* rows_ = nullptr;             // of the sequence
-    const WordValues* values_ = nullptr;     // of it
+    std::ptrdiff_t before_ = 0, after_ = 0;  // how far lines reach before and after a position
+    const Rows* rows_ = nullptr;             // current sequence
+    const WordValues* values_ = nullptr;     // values of the current sequence
     std::vector<Part> parts_;                // [before_ + T + after_, S]
-    std::vector<Likely> likely_;             // of all positions
-    std::vector<std::size_t> ends_;          // [1 + T] position t has those from ends_[t] to ends_[t + 1]
+    std::vector<Likely> likely_;             // for all positions
+    std::vector<std::size_t> ends_;          // [1 + T] position t has [ends_[t], ends_[t + 1])
     int shift_ = 64;
-    std::vector<std::uint64_t> bits_;  // 2^(64 - shift_), one where a string of the table has this hash
+    std::vector<std::uint64_t> bits_;  // 2^(64 - shift_) bits, set if a string of the table has this hash
     std::vector<LookedUp> looked_up_;  // 2^kSlotBits, by hash
 };
 

@@ -1,5 +1,5 @@
-// Lines of a template whose attributes are put together from several cells or values, each of them laid out once for
-// all lines and positions of a sequence: a hash is then a few products, and no text is copied to be compared.
+// Template lines whose attributes are composed of several cells or values. Each part is laid out once for all lines and
+// positions of a sequence, so hashing takes a few multiplications, and texts are compared without copying.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ class ComposedLines {
    public:
     explicit ComposedLines(const Template& lines);
 
-    // Whether it knows the line: its macros stand for text that exists, at rows near the position.
+    // Whether this class handles the line: all its macros refer to existing text in rows near the position.
     bool has(std::size_t line) const { return lines_[line].known; }
-    // Begins a sequence, whose rows and values must outlive it.
+    // Starts a sequence; `rows` and `values` must outlive it.
     void read(const Template& lines, const Rows& rows, const WordValues& values);
 
     // The hash of the attribute of a line at position t:  H(a b) = H(a) B^|b| + H(b)
@@ -31,14 +31,14 @@ class ComposedLines {
         }
         return h;
     }
-    // Whether it equals this text.
+    // Whether the attribute equals this text.
     bool is(std::size_t line, std::int64_t t, std::string_view text) const;
 
     struct Step {
-        std::ptrdiff_t part;  // of the position's own parts: row * S + source
-        HashedText literal;   // after it, possibly empty
+        std::ptrdiff_t part;  // index relative to the parts of position t: row * S + source
+        HashedText literal;   // text after the part, possibly empty
     };
-    // Of a line that it knows: the text that it begins with, and what follows.
+    // The leading text of a supported line, and the steps that follow.
     const HashedText& first(std::size_t line) const { return lines_[line].first; }
     const std::vector<Step>& steps(std::size_t line) const { return lines_[line].steps; }
     const std::vector<Template::Item>& sources() const { return sources_; }
@@ -54,7 +54,7 @@ class ComposedLines {
         return parts_.data() + (t + kNear) * static_cast<std::ptrdiff_t>(sources_.size());
     }
 
-    std::vector<Template::Item> sources_;  // S macros, whatever their rows
+    std::vector<Template::Item> sources_;  // S distinct macros, ignoring their rows
     std::vector<Line> lines_;              // [lines]
     std::vector<HashedText> parts_;        // [kNear + T + kNear, S]
 };

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kHeader = 48, kStringsHeader = 24, kFeature = 20;
 constexpr std::uint32_t kByteOrder = 0x62445371;
 
-// lookup3 (Bob Jenkins, 2006, in the public domain) of a text and the 0 after it: 12 bytes at a time are added to three
+// lookup3 (Bob Jenkins, 2006, public domain) of a text including its terminating 0: adds 12 bytes at a time to three
 // sums, which are mixed in between.
 std::uint32_t lookup3(std::string_view text) {
     const std::size_t length = text.size() + 1;
@@ -45,7 +45,7 @@ std::uint32_t lookup3(std::string_view text) {
         std::swap(a, b);
         std::swap(b, c);
     }
-    return b;  // after seven steps, the three are rotated by one place
+    return b;  // after seven steps, the three are rotated by one
 }
 
 }  // namespace
@@ -105,7 +105,8 @@ CrfsuiteModel::Strings CrfsuiteModel::strings(std::uint32_t at, std::uint32_t n,
     made.n = n;
     made.links = u4(begin + 20);
     if (begin + made.links + 4ull * n > data_.size()) fail(message(what, ": expected ", n, " offsets within the file"));
-    // Without hash tables the strings may follow at once: what is read here then leads nowhere, see has_tables_.
+    // Without hash tables the strings may follow immediately; the values read here are then meaningless, see
+    // has_tables_.
     for (std::uint32_t k = 0; k < 256; ++k) {
         const std::uint64_t place = begin + kStringsHeader + 8ull * k;
         if (place + 8 > data_.size()) {
@@ -120,7 +121,7 @@ CrfsuiteModel::Strings CrfsuiteModel::strings(std::uint32_t at, std::uint32_t n,
 
 std::string_view CrfsuiteModel::string_at(const Strings& of, std::uint32_t offset) const {
     const std::uint64_t at = std::uint64_t{of.begin} + offset;
-    const std::uint32_t size = u4(at + 4);  // the 0 at its end included
+    const std::uint32_t size = u4(at + 4);  // including the terminating 0
     if (size == 0 || at + 8 + size > data_.size()) fail(message("expected a string at byte ", at));
     return data_.substr(at + 8, size - 1);
 }
@@ -173,7 +174,7 @@ CrfsuiteModel::Slice CrfsuiteModel::slice(const StringTable& names, std::string_
     const std::uint32_t pairs_of = made.attributes->intern(bias);
 
     const Numbering numbering(label_strings_.n, made.attributes->size());
-    std::vector<std::pair<std::int64_t, double>> weights;  // by number of the feature
+    std::vector<std::pair<std::int64_t, double>> weights;  // by feature number
     std::vector<Feature> states;
     for (std::uint32_t x = 0; x < known.size(); ++x) {
         states.clear();

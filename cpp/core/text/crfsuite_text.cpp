@@ -22,7 +22,7 @@ std::string unescaped(std::string_view field) {
     return out;
 }
 
-// The first colon without a backslash before it, or npos.
+// The first unescaped colon, or npos.
 std::size_t find_colon(std::string_view field) {
     for (std::size_t k = 0; k < field.size(); ++k) {
         if (field[k] == '\\') {
@@ -38,7 +38,7 @@ std::size_t find_colon(std::string_view field) {
 
 void CrfsuiteReader::open(std::string_view piece) {
     check_text(piece, source_, line_);
-    // A column file? Lines without attributes have no TAB either, but no blanks.
+    // Detects column files: lines without attributes have no TAB either, but they have no blanks.
     const bool blank = std::all_of(piece.begin(), piece.end(), is_blank);
     if (!blank && piece.find('\t') == std::string_view::npos && piece.find(' ') != std::string_view::npos) {
         throw InputError(

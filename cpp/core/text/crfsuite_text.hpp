@@ -1,5 +1,5 @@
-// CRFsuite's data files: label TAB attribute[:value] TAB ..., a blank line between sequences. A backslash takes the
-// meaning from the character after it, so that \: and \\ can stand in names. A line @weight:NUMBER weighs its sequence.
+// CRFsuite's data files: label TAB attribute[:value] TAB ..., with a blank line between sequences. A backslash escapes
+// the next character, so names can contain \: and \\. A line @weight:NUMBER sets the weight of its sequence.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct Items {
         double value;
     };
     std::vector<std::string> labels;   // [T]
-    std::vector<std::int64_t> ptr{0};  // [T + 1] attributes of each item
+    std::vector<std::int64_t> ptr{0};  // [T + 1] range of attributes per item
     std::vector<Attribute> attributes;
     std::int64_t first_line = 0;
-    double weight = 1.0;  // of the sequence: a line @weight:NUMBER
+    double weight = 1.0;  // from a line @weight:NUMBER
 
     std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }
     void clear() {
@@ -30,15 +30,15 @@ struct Items {
     }
 };
 
-// Takes whole lines of one file, in pieces that may be cut between any two sequences.
+// Reads one file in pieces, which may be split between any two sequences.
 class CrfsuiteReader {
    public:
     explicit CrfsuiteReader(std::string source, std::int64_t first_line = 1)
         : source_(std::move(source)), line_(first_line) {}
 
-    // A piece to read from; it must outlive the reading. Throws where it is not text in UTF-8.
+    // Sets the piece to read from, which must stay valid while it is read. Throws unless it is UTF-8 text.
     void open(std::string_view piece);
-    // The next sequence of the piece; false at the end.
+    // Reads the next sequence of the piece; returns false at the end.
     bool next(Items& items);
 
    private:

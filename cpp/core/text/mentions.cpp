@@ -47,7 +47,7 @@ std::array<Mentions::Cell, Mentions::kColumns> Mentions::of(const Place& place) 
     const Token& token = tokens_[begin_[place.sequence] + place.position];
     const Word& all = all_[token.word];
     std::array<Cell, kColumns> cells;
-    std::size_t n = 0;  // other mentions that are in the cells
+    std::size_t n = 0;  // other mentions written to the cells so far
     for (std::size_t k = 0; k < all.n && n < 2; ++k) {
         const Place other = all.first[k];
         if (other == place) continue;

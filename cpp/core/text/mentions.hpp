@@ -1,4 +1,4 @@
-// Other mentions of a word in its document. Mentions of a word are equal to it in lower case.
+// Other mentions of a word in its document. Two tokens mention the same word if they are equal in lower case.
 #pragma once
 
 #include <array>
@@ -14,37 +14,37 @@ namespace sparsecrf {
 
 class Mentions {
    public:
-    // How a word is written: in lower case; with a capital letter and then in lower case, and not as the first of its
-    // sequence; in upper case, more than one letter; or otherwise.
+    // How a word is written: lower case; capitalized, but not at the start of its sequence; upper case with more than
+    // one letter; or otherwise.
     enum Way : std::uint8_t { kLower, kCapital, kUpper, kOther };
     struct Place {
         std::size_t sequence, position;
         bool operator==(const Place&) const = default;
     };
-    // Columns that describe the other mentions of a word: how they are written, and of the first two, in the order of the
-    // document, the word before, the word itself and the word after.
+    // Columns that describe the other mentions of a word: how they are written and, for the first two in document
+    // order, the previous word, the word itself and the next word.
     static constexpr std::size_t kColumns = 7;
-    // Cells that are no words of the document. kNone: there is no such mention; kBefore, kAfter: beyond the ends of a
-    // sequence; then how mentions are written, by the set of their ways.
+    // Cells that are not words of the document. kNone: no such mention. kBefore, kAfter: beyond the ends of a sequence.
+    // From kWritten on: how mentions are written, by the set of their ways.
     static constexpr std::size_t kNone = 0, kBefore = 1, kAfter = 2, kWritten = 3;
     static constexpr std::array<std::string_view, 11> kTexts = {"_none", "_B-1", "_B+1", "n",  "x",  "C",
                                                                 "xC",    "U",    "xU",   "CU", "xCU"};
     struct Cell {
-        std::size_t text = kNone;  // in kTexts; kTexts.size(): the word at `place`
+        std::size_t text = kNone;  // index in kTexts; kTexts.size() for the word at `place`
         Place place = {};
     };
 
-    // The next sequence of the document.
+    // Adds the next sequence of the document.
     void add(std::span<const std::string_view> words);
-    // The columns of a word, by its other mentions among all sequences that were added.
+    // The columns of a word, based on its other mentions in all added sequences.
     std::array<Cell, kColumns> of(const Place& place) const;
-    // Forgets all sequences.
+    // Removes all sequences.
     void clear();
 
    private:
     struct Word {
         std::array<Place, 3> first;              // the first three places
-        std::size_t n = 0;                       // of them
+        std::size_t n = 0;                       // how many are set
         std::array<std::uint32_t, 4> written{};  // mentions by Way
     };
     struct Token {
@@ -57,8 +57,8 @@ class Mentions {
 
     StringTable words_;               // in lower case
     std::vector<Word> all_;           // [words]
-    std::vector<Token> tokens_;       // of all sequences
-    std::vector<std::size_t> begin_;  // [sequences]
+    std::vector<Token> tokens_;       // tokens of all sequences
+    std::vector<std::size_t> begin_;  // [sequences] index of the first token
     std::string lower_;               // scratch
 };
 

@@ -64,7 +64,7 @@ bool MergedRows::read(const Rows& rows) {
     return composed_.read(rows, values_);
 }
 
-// Also notes where they are, and fetches the rows that will be added up.
+// Also records where they are stored and prefetches the rows to be added.
 void MergedRows::merge_new(std::int64_t length) {
     if (of_constant_.n == kNotAsked) of_constant_ = merge(constant_, 0);
     here_.clear();

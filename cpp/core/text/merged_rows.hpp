@@ -1,12 +1,12 @@
-// Scores of the positions of rows of columns in few additions.
+// Computes the scores of positions with few additions.
 //
-// Most lines of a template read one cell alone. Of all lines that read the same cell, the sum of the weights depends on
-// the word that stands there:
+// Most template lines read a single cell. The sum of the weights of all lines that read the same cell depends only on
+// the word in it:
 //
 //   s_t(y) = sum over cells c of M_c[word at c](y)  +  sum over the other lines k of mu[attribute of k at t, y]
 //
-// M is computed when a word is first seen and kept. Sums are in another order than those of UnigramRows, so that scores
-// differ in the last bits: RowLabeller says when that cannot matter.
+// M is computed when a word is first seen, and cached. The order of summation differs from UnigramRows, so scores
+// differ in the last bits; RowLabeller determines when this cannot affect the result.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,33 @@
 
 namespace sparsecrf {
 
-// Not to be shared between threads.
+// Not thread-safe.
 class MergedRows {
    public:
-    // Of a model: the attributes of the chain are those of the table, to which nobody adds. The chain must outlive it.
+    // The attributes of the chain are those of the table, which must not change. The chain must outlive this object.
     MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain);
 
-    // Begins a sequence, whose rows must outlive it. False: it is not for this class.
+    // Starts a sequence; `rows` must outlive it. Returns false if this class cannot handle it.
     bool read(const Rows& rows);
-    // s: [Yp], padding -infinity. `pairs`: gets the attributes of t that condition label pairs.
+    // s: [Yp], padded with -infinity. Adds the attributes of t that condition label pairs to `pairs`.
     void score(std::int64_t t, double* s, std::vector<Attribute>& pairs);
 
    private:
     static constexpr std::int64_t kNear = Template::kNear;
-    static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // of the rows that are kept: 8 MB
+    static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // limit for the cached rows: 8 MB
     static constexpr std::uint32_t kNotAsked = 0xfffffffe, kDense = 0xffffffff;
-    static constexpr std::uint32_t kAbsent = 0xffffffff;  // an attribute that the table lacks
+    static constexpr std::uint32_t kAbsent = 0xffffffff;  // an attribute that is not in the table
 
-    // A sum of rows, and the attributes among them that condition pairs.
+    // A sum of rows, and those attributes among them that condition pairs.
     struct Merged {
-        std::uint32_t begin = 0;               // of its numbers
-        std::uint32_t n = kNotAsked;           // cells; kDense: all
-        std::uint32_t pairs = 0, n_pairs = 0;  // in pairs_
+        std::uint32_t begin = 0;               // index of its first number
+        std::uint32_t n = kNotAsked;           // number of cells; kDense: all
+        std::uint32_t pairs = 0, n_pairs = 0;  // range in pairs_
     };
     // Lines that read the same cell.
     struct Group {
         Template::Cell cell;
-        std::size_t place;  // among the groups of its column
+        std::size_t place;  // index among the groups of its column
         std::vector<std::uint32_t> lines;
     };
     struct Column {
@@ -55,9 +55,9 @@ class MergedRows {
     };
 
     void forget();
-    // The sums of words that have none yet.
+    // Computes the sums of new words.
     void merge_new(std::int64_t length);
-    // Where the sum of a group at t is kept; null: nowhere.
+    // Where the sum of a group at t is cached; null: nowhere.
     Merged* kept(const Group& group, std::int64_t t);
     Merged merge(const std::vector<std::uint32_t>& lines, std::int64_t t);
     void add(const Merged& merged, RowSum& sum, std::vector<Attribute>& pairs) const;
@@ -71,14 +71,15 @@ class MergedRows {
     WordValues values_;
     ComposedIds composed_;
     std::vector<Group> groups_;
-    std::vector<Column> columns_;                   // as those of the template
-    std::vector<std::uint32_t> constant_, others_;  // lines: without macros; neither that nor in composed_
+    std::vector<Column> columns_;                   // the template's columns
+    std::vector<std::uint32_t> constant_, others_;  // lines without macros; lines that are neither constant, grouped
+                                                    // nor in composed_
     const Rows* sequence_ = nullptr;
-    std::vector<const Merged*> here_;  // [T, groups] where sums are kept; null: nowhere
+    std::vector<const Merged*> here_;  // [T, groups] cached sums, or null
 
     Merged of_constant_;
     AlignedVector<double> dense_;       // [rows, Cp]
-    std::vector<std::uint16_t> cells_;  // of sparse rows
+    std::vector<std::uint16_t> cells_;  // cells of sparse rows
     std::vector<double> weights_;       // [cells_]
     std::vector<Attribute> pairs_;
     AlignedVector<double> sums_;  // [Cp] scratch

@@ -1,4 +1,4 @@
-// Names to ids.
+// Maps names to ids.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sparsecrf {
 
-// Looks names up, or gives new ones an id.
+// Looks up names, or assigns ids to new ones.
 class Names {
    public:
     Names(std::shared_ptr<const StringTable> table) : table_(std::move(table)) {}
@@ -26,12 +26,12 @@ class Names {
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     std::int64_t size() const { return table_->size(); }
     const StringTable& table() const { return *table_; }
-    // The table if new names get an id, else null.
+    // The table if new names get an id, otherwise null.
     StringTable* growing() const { return growing_.get(); }
 
    private:
     std::shared_ptr<const StringTable> table_;
-    std::shared_ptr<StringTable> growing_;  // null: look up only
+    std::shared_ptr<StringTable> growing_;  // null: lookups only
 };
 
 }  // namespace sparsecrf

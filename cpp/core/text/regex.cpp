@@ -13,7 +13,7 @@ constexpr std::size_t kMostRepeats = 64;
 constexpr std::size_t kMostItems = 1000;
 constexpr std::string_view kClasses = "adlpsuwADLPSUW";
 
-// isalpha and its like in the C locale, whatever locale the program runs in.
+// Like isalpha etc. in the C locale, regardless of the program's locale.
 bool in_class(char kind, unsigned char c) {
     const bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z', digit = c >= '0' && c <= '9';
     switch (kind) {
@@ -93,25 +93,26 @@ std::size_t Regex::step(const Item& item, std::string_view text) const {
     return 0;
 }
 
-// All matches at once, as Pike and Thompson do: the items that the next character may belong to, those first that
-// backtracking would try first. An item is in the list at most once, so that a character costs at most a step an item,
-// whatever the expression: the time is at most items times text.
+// Simulates all matches at once, as in Thompson's and Pike's algorithms: a list of the items that may match the next
+// character, in the order in which backtracking would try them. An item is in the list at most once, so each character
+// takes at most one step per item, and the total time is at most items times text length.
 struct Regex::Search {
     struct Thread {
-        std::size_t item;   // [0, items]; items: a match ends here
-        std::size_t begin;  // of its match
+        std::size_t item;   // [0, items]; items: end of a match
+        std::size_t begin;  // start of its match
     };
 
     const Regex& regex;
     std::vector<Thread> now, next;
-    std::vector<std::size_t> seen;  // [items + 1] 1 + position at which the item was last put into a list
+    std::vector<std::size_t> seen;  // [items + 1] 1 + position at which the item was last added to a list
 
     explicit Search(const Regex& of) : regex(of), seen(of.items_.size() + 1) {
         now.reserve(seen.size());
         next.reserve(seen.size());
     }
 
-    // Puts item k into the list, and what may come instead of it. Recursion is as deep as repeats follow each other.
+    // Adds item k to the list, and the items that can replace it. The recursion depth is the number of consecutive
+    // repeats.
     void add(std::vector<Thread>& list, std::size_t k, std::size_t begin, std::size_t at) {
         if (seen[k] == at + 1) return;
         seen[k] = at + 1;
@@ -132,7 +133,7 @@ struct Regex::Search {
                 if (thread.item == items.size()) {
                     if (regex.to_end_ && !rest.empty()) continue;
                     found = {thread.begin, at - thread.begin, true};
-                    break;  // the others would have been tried later
+                    break;  // the remaining threads have lower priority
                 }
                 const Item& item = items[thread.item];
                 if (regex.step(item, rest) == 0) continue;

@@ -102,7 +102,7 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
 const Resource::Index& Resource::index(bool fold) const {
     Index& made = indexes_[fold ? 1 : 0];
     std::call_once(once_[fold ? 1 : 0], [&] {
-        Index whole;  // if memory runs out, nothing incomplete is left
+        Index whole;  // leaves nothing incomplete if memory runs out
         for (const Entry& entry : entries_) add(entry, fold, whole);
         made = std::move(whole);
     });
@@ -114,7 +114,7 @@ void Resource::add(const Entry& entry, bool fold, Index& made) const {
     if (fold) append_lower(entry.words, lower);
     std::string_view rest = fold ? std::string_view(lower) : entry.words;
     if (kind_ != Kind::lexicon) {
-        // Of duplicate words, the first counts.
+        // The first of duplicate words counts.
         if (made.words.intern(rest) == made.class_of.size()) made.class_of.push_back(entry.c);
         return;
     }
@@ -164,8 +164,8 @@ void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMa
         ids[t] = at.words.find({&cell, 1}, hash).value_or(kNone);
     }
     struct Reach {
-        std::int64_t free = 0;     // the first row that no match covers
-        std::int64_t longest = 0;  // of entries that begin at t; 0: none
+        std::int64_t free = 0;     // the first row after the last match
+        std::int64_t longest = 0;  // length of the longest entry that begins at t, or 0
     };
     std::unordered_map<std::uint32_t, Reach> reach;  // classes seen so far
     std::vector<std::uint32_t> found;                // classes with longest > 0

@@ -5,14 +5,14 @@
 namespace sparsecrf {
 namespace {
 
-// A line adds one row to the scores of labels, a cell for the label and one for each of its parts, and one to those of
-// pairs, of the labels and of their classes.
+// Each line adds one row to the label scores, with one cell for the label and one for each of its parts, and one row to
+// the pair scores, for labels and for their classes.
 double terms_of(const Template& lines, const FeatureSet& features) {
     const int parts = features.parts == nullptr ? 0 : features.parts->n_parts();
     return static_cast<double>(lines.size()) * (3.0 + parts);
 }
 
-// Whether label pairs have other scores at other positions.
+// Whether the scores of label pairs differ between positions.
 bool conditions_pairs(const Template& lines) {
     for (std::int64_t k = 0; k < lines.size(); ++k) {
         if (lines.varies(k) && lines.kind(k) != Template::Kind::unigram) return true;
@@ -20,7 +20,7 @@ bool conditions_pairs(const Template& lines) {
     return false;
 }
 
-constexpr std::int64_t kMostNumbers = 1 << 22;  // of a sequence: 32 MB
+constexpr std::int64_t kMostNumbers = 1 << 22;  // per sequence: 32 MB
 
 }  // namespace
 

@@ -1,12 +1,12 @@
-// The best labels of rows of columns, by merged rows and one Viterbi recursion, without a corpus in between.
+// Finds the best labels of rows of columns with merged rows and one Viterbi pass, without building a corpus.
 //
-// Scores are summed in another order than Chain::viterbi sums them. Let u = 2^-53, T the length, m the number of terms of
-// a position's score and D a bound on the sum of their sizes, B = T D. In either order
+// Scores are summed in a different order than in Chain::viterbi. Let u = 2^-53, T the length, m the number of terms in
+// a position's score, D a bound on the sum of their absolute values, and B = T D. In either order
 //     |computed epsilon_t(y) + lambda - exact|  <=  E = u B (m + 3 T) (1 + small),
-// since maxima do not magnify errors, every position adds the rounding of its score, at most u m D, and at most three
-// additions to numbers of size B. If the margin of the computed best labels exceeds 4 E, no rounding of either order can
-// make other labels the best, nor make a tie: the labels are those of Chain::viterbi. Otherwise that is asked.
-// docs/internals/inference.md has the proof.
+// since maxima do not magnify errors, and every position adds the rounding error of its score, at most u m D, and at
+// most three additions to numbers of size B. If the margin of the computed best labels exceeds 4 E, rounding in either
+// order cannot make other labels the best or create a tie, so the labels are those of Chain::viterbi. Otherwise
+// Chain::viterbi is called. docs/internals/inference.md has the proof.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@
 
 namespace sparsecrf {
 
-// Not to be shared between threads.
+// Not thread-safe.
 class RowLabeller {
    public:
-    // Of a model: the chain, which must outlive it, has the attributes of the table. start: as for SequenceEncoder.
+    // The attributes of the chain are those of the table; the chain must outlive this object. start: as for
+    // SequenceEncoder.
     RowLabeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain,
                 bool start);
 
-    // Whether a model is for this class: one without label n-grams, and where cells condition label pairs, one with few
-    // labels.
+    // Whether this class supports a model: no label n-grams and, if cells condition label pairs, only few labels.
     static bool fits(const Template& lines, const Chain& chain);
-    // Appends the labels of a sequence of at least one row: those of Chain::viterbi.
+    // Appends the labels that Chain::viterbi would find. The sequence must not be empty.
     void label(const Rows& rows, std::vector<std::int32_t>& labels);
-    std::int64_t n_again() const { return n_again_; }  // sequences for which Chain::viterbi was asked
+    std::int64_t n_again() const { return n_again_; }  // sequences that needed Chain::viterbi
 
    private:
-    // The same; false: there is no sure answer, and nothing is appended.
+    // The same, but returns false and appends nothing if the result is not certain.
     bool label_quickly(const Rows& rows, std::vector<std::int32_t>& labels);
     // 4 E
     double rounding(std::int64_t length) const;

@@ -1,4 +1,5 @@
-// Names to ids, and attributes of positions to a corpus: shared by the encoders of text files and of tokens.
+// Maps names to ids and builds a corpus from the attributes of positions; shared by the encoders of text files and of
+// tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,17 @@
 
 namespace sparsecrf {
 
-// Adds sequences to a corpus: rows of columns, from which a template makes attributes, or single attributes.
+// Adds sequences to a corpus: rows of columns, to which a template is applied, or individual attributes.
 class SequenceEncoder {
    public:
     struct Options {
         bool start = true;        // whether attributes of the first position condition the pair (start, label)
         bool share = true;        // as for CorpusBuilder
-        bool skip_empty = false;  // a sequence without positions is left out instead of being an error
-        WordRows words = {};      // of every position, if its word has a vector
-        int threads = 1;          // that work on rows; 0: as many as there are cores
-        // Of a model, where attributes of rows without a feature of pairs condition none; null: all do that may.
+        bool skip_empty = false;  // skip a sequence without positions instead of throwing
+        WordRows words = {};      // word vectors of positions
+        int threads = 1;          // for rows; 0: all cores
+        // Features of a model: attributes of rows without a pair feature then do not condition pairs. Null: all
+        // attributes that can condition pairs do.
         const FeatureSet* features = nullptr;
     };
     // What is known about a position besides its attributes.
@@ -38,23 +40,23 @@ class SequenceEncoder {
     SequenceEncoder(Names attributes, const Options& options)
         : attributes_(std::move(attributes)), options_(options), builder_(options.share), lists_(options.threads) {}
 
-    // From now on this attribute conditions label pairs at every position, once and with value 1. Empty: none does.
+    // Makes this attribute condition label pairs at every following position, once, with value 1. Empty: none.
     void set_bias(std::string_view name) { bias_ = name.empty() ? Names::kUnknown : attributes_.id(name); }
 
-    // Rows of columns, which have passed the checks of the template.
+    // Rows of columns that have passed the checks of the template.
     struct Batch {
         std::shared_ptr<const Template> lines;
         std::span<const Rows> sequences;
-        std::span<const Label> labels;         // [positions of all]
-        std::span<const double> weights = {};  // [sequences], or empty: all 1
-        std::int64_t n_beside = 0;             // columns at the end of each row that are no observations
+        std::span<const Label> labels;         // [positions of all sequences]
+        std::span<const double> weights = {};  // [sequences]; empty: all 1
+        std::int64_t n_beside = 0;             // trailing columns of each row that are not observations
     };
     void add_rows(const Batch& batch);
-    // How many positions are best added at a time; more than one thread needs many.
+    // The recommended number of positions to add at a time; several threads need large batches.
     std::int64_t batch_tokens() const { return lists_.batch_tokens(); }
 
-    // Adds a sequence: fill(t) adds the attributes of position t by `add` and returns its Label. An error leaves no
-    // trace of the sequence.
+    // Adds a sequence: fill(t) adds the attributes of position t through `add` and returns its Label. If an error is
+    // thrown, the sequence is removed.
     template <class Fill>
     void add_sequence(double weight, std::int64_t length, Fill fill) {
         unigram_.clear();
@@ -68,8 +70,8 @@ class SequenceEncoder {
             }
         });
     }
-    // The same without a corpus: use(unigram, bigram) gets the attributes of each position and may change the lists.
-    // Returns false as soon as `use` does.
+    // The same without a corpus: use(unigram, bigram) receives the attributes of each position and may modify the
+    // lists. Stops and returns false as soon as `use` returns false.
     template <class Fill, class Use>
     bool each_position(std::int64_t length, Fill fill, Use use) {
         bool done = true;
@@ -83,28 +85,28 @@ class SequenceEncoder {
         }
         return done;
     }
-    // An attribute of the position. It conditions labels and, if said so, label pairs.
+    // Adds an attribute of the position. It conditions labels and, optionally, label pairs.
     void add(std::uint32_t id, double value, bool conditions_pairs) {
         unigram_.push_back({id, value});
         if (pairs_ && conditions_pairs && id != bias_) bigram_.push_back({id, value});
     }
-    // Before a sequence is added: its words, if they have vectors.
+    // Before adding a sequence: its words, if they have vectors.
     void begin_words() { words_here_.clear(); }
     void add_word(std::string_view word) { words_here_.push_back(options_.words.of(word, TextHash(word))); }
     bool wants_words() const { return options_.words.asked_for(); }
-    // Columns that rows must have: those that the template needs, and that of the word.
+    // The columns that rows must have: those that the template reads, and the word column.
     std::int64_t n_needed(const Template& lines) const;
-    // Throws if words have vectors and a row of this many columns, without the label, lacks theirs. `where` begins the
-    // message.
+    // Throws if words have vectors and rows with this many columns, not counting the label, have no word column.
+    // `where` begins the message.
     void check_word_column(std::int64_t n_observed, const std::string& where) const;
     const Names& attributes() const { return attributes_; }
     CorpusBuilder& builder() { return builder_; }
     const CorpusBuilder& builder() const { return builder_; }
-    // The corpus of everything added since the last one.
+    // The corpus of everything added since the last call.
     Corpus build(std::int64_t n_labels);
 
    private:
-    // A sequence of the corpus; add() adds its positions. An error leaves no trace of it.
+    // Adds a sequence, whose positions are added by add(). If an error is thrown, the sequence is removed.
     template <class Add>
     void add_positions(double weight, std::int64_t length, Add add) {
         builder_.begin_sequence(weight);
@@ -125,12 +127,12 @@ class SequenceEncoder {
     Options options_;
     std::int64_t bias_ = Names::kUnknown;
     CorpusBuilder builder_;
-    AttributeLists lists_;  // of rows
+    AttributeLists lists_;  // for rows
     // The current position.
     bool pairs_ = true;                        // whether its attributes can condition pairs
     std::vector<Attribute> unigram_, bigram_;  // its attributes
     std::vector<std::int32_t> words_here_;     // words of the sequence, if needed
-    std::vector<std::int32_t> words_;          // of all that were added
+    std::vector<std::int32_t> words_;          // words of all sequences added
 };
 
 }  // namespace sparsecrf

@@ -23,12 +23,12 @@ void check_distinct(const Template::Resources& resources) {
 
 }  // namespace
 
-// Reads one line of a template.
+// Parses one line of a template.
 struct Template::Parser {
     Template& out;
     const std::string& source;
-    std::int64_t number;    // of the line in the file
-    std::string_view line;  // without its end and comment
+    std::int64_t number;    // line number in the file
+    std::string_view line;  // without line ending and comment
     std::size_t at = 0;
 
     [[noreturn]] void fail(const std::string& expected, std::size_t where) const {
@@ -77,7 +77,7 @@ struct Template::Parser {
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
     }
 
-    // A text that ends at ':', ',', ']' or a blank.
+    // A word that ends at ':', ',', ']' or a blank.
     std::string_view word(const char* ends) {
         skip_blanks();
         const std::size_t start = at;
@@ -85,7 +85,7 @@ struct Template::Parser {
         return line.substr(start, at - start);
     }
 
-    // NAME, NAME:CLASS or NAME,n of a look-up.
+    // Parses NAME, NAME:CLASS or NAME,n of a lookup.
     void look_up(WordFunction& made) {
         take(',', "',' and the name of a resource");
         skip_blanks();
@@ -121,7 +121,7 @@ struct Template::Parser {
         if (made.n == 0) fail("a number of characters, a whole number from 1", start);
     }
 
-    // The number of a function of words, which is the same for all macros that ask the same.
+    // The index of a word function, shared by all macros with the same arguments.
     std::int64_t function(char letter, std::int64_t column) {
         WordFunction made{ascii_lower(letter), letter != ascii_lower(letter), column};
         const bool affix = made.letter == 'p' || made.letter == 's';

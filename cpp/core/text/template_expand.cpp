@@ -103,7 +103,7 @@ std::optional<std::uint32_t> Template::find(std::int64_t line, const Rows& rows,
 void Template::expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                       Expansion& out) const {
     out.clear();
-    bool cut = !rows.is_text;  // whether a part may begin or end within a character
+    bool cut = !rows.is_text;  // whether a part may begin or end in the middle of a character
     for (const Item& item : lines_[line].items) {
         const std::int64_t row = item.row.at(t, rows.length);
         if (const auto part = is_known(item) ? known(item, rows, values, row) : std::nullopt) {

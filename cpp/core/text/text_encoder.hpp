@@ -20,12 +20,12 @@ namespace sparsecrf {
 
 class TextEncoder {
    public:
-    // Unknown attributes are left out, unknown labels are missing, unless the names grow.
+    // Unless the names grow, unknown attributes are left out and unknown labels are missing.
     // start: whether bigram attributes of the first position condition the pair (start, label).
-    // missing: the text of a label that is not known; empty: there is none. between_labels: what separates the labels
-    // of a set; empty: there are none. share: as for CorpusBuilder.
-    // words: of positions, whose vectors are dense columns. threads: that work on columns, 0: as many as there are
-    // cores. features: of a model, as for SequenceEncoder.
+    // missing: the text of an unknown label; empty: none. between_labels: the separator of the labels of a set; empty:
+    // no label sets. share: as for CorpusBuilder.
+    // words: the words of positions, whose vectors become dense columns. threads: for column files, 0 uses all cores.
+    // features: of a model, as for SequenceEncoder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, std::string between_labels = {},
                 bool share = true, WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
         : sequences_(
@@ -35,29 +35,29 @@ class TextEncoder {
           missing_(std::move(missing)),
           between_labels_(std::move(between_labels)) {}
 
-    // Adds all sequences of the reader's piece; the last column is the label. An error is that of the first sequence
-    // that is wrong; those before it have been added.
+    // Adds all sequences of the reader's piece; the last column is the label. On an error, which is always that of the
+    // first invalid sequence, the sequences before it have been added.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
-    // The same where is_labelled says whether the last column is the label, for all sequences of the piece alike. It
-    // throws for one that does not fit the template, and is asked again only where the next could differ; `where`: file
-    // and line. `note` is called with one after the other.
+    // The same, but is_labelled decides whether the last column is the label, for the whole piece. It throws for a
+    // sequence that does not fit the template, and is called again only if the result could differ; `where`: file and
+    // line. `note` is called with each sequence.
     using IsLabelled = std::function<bool(const Rows&, const std::string& where)>;
     using Note = std::function<void(const Rows&)>;
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
              const Note& note);
-    // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. `features`:
-    // those of a model, whose attributes condition pairs if they have such a feature; null: none of them does.
+    // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. features:
+    // of a model, whose attributes condition pairs if they have a pair feature; null: none do.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return sequences_.builder().n_sequences(); }
     std::int64_t n_tokens() const { return sequences_.builder().n_tokens(); }
-    // Columns of observations that rows must have.
+    // The number of observation columns that rows must have.
     std::int64_t n_needed(const Template& lines) const { return sequences_.n_needed(lines); }
-    // The corpus of everything added since the last one.
+    // The corpus of everything added since the last call.
     Corpus build() { return sequences_.build(labels_.size()); }
 
    private:
-    // The label, or set of labels, of this text. Throws without a place.
+    // The label or label set with this text. Errors do not name a location.
     std::int32_t label(std::string_view text);
     std::int32_t label_set(std::string_view text);
     void read_labels(const Rows& rows, const ColumnReader& reader);
@@ -65,8 +65,8 @@ class TextEncoder {
     SequenceEncoder sequences_;
     Names labels_;
     std::string missing_, between_labels_;
-    std::vector<Rows> batch_;                        // sequences still to be added; keeps its memory
-    std::vector<SequenceEncoder::Label> labels_of_;  // of their positions
+    std::vector<Rows> batch_;                        // sequences still to be added; memory is reused
+    std::vector<SequenceEncoder::Label> labels_of_;  // labels of their positions
 };
 
 }  // namespace sparsecrf

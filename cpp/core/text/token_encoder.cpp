@@ -90,7 +90,7 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     if (options_.lines || sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
     const std::size_t before = labels.size();
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-        // An empty one is an error that names its place.
+        // An empty sequence is an error that names its location.
         if (pending_[i].end == first_of(i) || !label(i, decoder)) {
             labels.resize(before);
             return false;
@@ -101,7 +101,7 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     return true;
 }
 
-// Passes the attributes of a sequence to the decoder, as long as it accepts them.
+// Passes the attributes of a sequence to the decoder until it rejects one.
 bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
     decoder.begin();
     const auto use = [&](auto& unigram, auto& bigram) { return decoder.add(unigram, bigram); };
@@ -113,7 +113,7 @@ bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
 bool TokenEncoder::label(RowLabeller& labeller, std::vector<std::int32_t>& labels) {
     if (sequences_.builder().n_seen() > 0) return false;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-        if (pending_[i].end == first_of(i)) return false;  // an error that names its place
+        if (pending_[i].end == first_of(i)) return false;  // an error that names its location
     }
     read_rows();
     for (std::size_t i = 0; i < pending_.size(); ++i) labeller.label(rows_[i], labels);
@@ -121,7 +121,7 @@ bool TokenEncoder::label(RowLabeller& labeller, std::vector<std::int32_t>& label
     return true;
 }
 
-// Tokens of one attribute are words.
+// Tokens with a single attribute are words.
 void TokenEncoder::read_words(std::size_t first, std::size_t end) {
     sequences_.begin_words();
     for (std::size_t position = first; position < end; ++position) {
@@ -148,7 +148,7 @@ void TokenEncoder::encode(const MatrixRows& rows) {
     });
 }
 
-// All hashes of a position before its first look-up: the memory that look-ups need is on its way when they come.
+// Computes all hashes of a position before its first lookup, so that lookups are prefetched.
 void TokenEncoder::look_up(std::size_t position) {
     const std::size_t first = tokens_.begin(position), end = tokens_.ends[position];
     const Names& names = sequences_.attributes();

@@ -1,5 +1,5 @@
-// From tokens to a corpus, in two steps. Sequences are first copied as text, then looked up: the second step needs
-// nothing of whoever the tokens came from, and other Python threads can run during it.
+// Encodes tokens as a corpus in two steps: sequences are first copied as text, then looked up. The second step does not
+// access the source of the tokens, so other Python threads can run meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@
 
 namespace sparsecrf {
 
-// The attributes of positions (or, for a template, the cells of their rows) as text.
+// The attributes of positions as text or, for a template, the cells of their rows.
 struct TokenText {
     struct Entry {
-        std::size_t begin, end;  // in `text`
+        std::size_t begin, end;  // range in `text`
         double value;
     };
     std::string text;
     std::vector<Entry> entries;
-    std::vector<std::size_t> ends;  // [positions] the end of each one's entries
+    std::vector<std::size_t> ends;  // [positions] end of the entries of each position
 
-    // Keeps the first positions only.
+    // Keeps only the first n_positions positions.
     void resize(std::size_t n_positions) {
         ends.resize(n_positions);
         entries.resize(n_positions == 0 ? 0 : ends.back());
@@ -41,21 +41,21 @@ struct TokenText {
     }
 };
 
-// Which attributes of tokens condition label pairs, beside the bias.
+// Decides which attributes of tokens condition label pairs, in addition to the bias.
 class PairRule {
    public:
     using Predicate = std::function<bool(std::string_view)>;
 
     static PairRule all(bool all) { return {all, nullptr, {}}; }  // all of them, or none
-    // Those with a bigram feature in the set of a model.
+    // Those with a bigram feature in a model's feature set.
     static PairRule of_features(std::shared_ptr<const FeatureSet> features) { return {false, std::move(features), {}}; }
-    // Those chosen by the predicate, which is called once for each attribute.
+    // Those selected by the predicate, which is called once per attribute.
     static PairRule asking(Predicate predicate) { return {false, nullptr, std::move(predicate)}; }
 
     bool asks() const { return static_cast<bool>(predicate_); }
     bool of_model() const { return features_ != nullptr; }
-    const FeatureSet* features() const { return features_.get(); }  // of a model, or null
-    // Of attribute `id` of the table.
+    const FeatureSet* features() const { return features_.get(); }  // features of a model, or null
+    // For attribute `id` of the table.
     bool operator()(std::uint32_t id, const StringTable& names) {
         if (features_) return features_->conditions_pairs(id);
         return predicate_ ? ask(id, names) : all_;
@@ -73,12 +73,12 @@ class PairRule {
     std::vector<Answer> answers_;  // results of the predicate, by attribute
 };
 
-// Rows of a CSR matrix, one a position.
+// Rows of a CSR matrix, one per position.
 struct MatrixRows {
     std::span<const std::int64_t> ptr;     // [T + 1]
     std::span<const std::int32_t> column;  // [entries]
     std::span<const double> value;         // [entries]
-    std::span<const std::int64_t> id;      // [columns] the attribute that a column stands for, -1: none
+    std::span<const std::int64_t> id;      // [columns] attribute of each column, -1: none
 };
 
 class TokenEncoder {
@@ -86,44 +86,45 @@ class TokenEncoder {
     struct Options {
         std::string bias;  // an attribute that conditions label pairs at every position, or empty; not with `lines`
         bool start;        // whether attributes of the first position condition the pair (start, label)
-        bool grow;         // unknown attributes and labels get an id; otherwise attributes are left out
-        bool skip_empty;   // a sequence without tokens is left out instead of being an error
-        std::shared_ptr<const Template> lines;  // makes the attributes and says which condition pairs; null: none
-        PairRule pairs;                         // without `lines`; of a model with them, too: which of them can matter
-        WordRows words = {};                    // of positions, whose vectors are dense columns
-        int threads = 1;                        // that work on rows for `lines`; 0: as many as there are cores
+        bool grow;         // assign ids to unknown attributes and labels; otherwise leave out such attributes
+        bool skip_empty;   // skip a sequence without tokens instead of throwing
+        std::shared_ptr<const Template> lines;  // generates the attributes and determines which condition pairs; null:
+                                                // no template
+        PairRule pairs;       // without `lines`; for a model also with `lines`, to skip those without pair features
+        WordRows words = {};  // words of positions, whose vectors become dense columns
+        int threads = 1;      // for rows with `lines`; 0: all cores
     };
     TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, Options options);
 
     // ---- Reading: begin; for each position its entries into tokens(), then add_position; end.
-    // What is left of a sequence that was not ended is forgotten. Returns the number of the sequence.
+    // Discards a sequence that was not ended. Returns the number of the sequence.
     std::int64_t begin();
     TokenText& tokens() { return tokens_; }
     void add_position(SequenceEncoder::Label label) { labels_of_.push_back(label); }
-    // Returns the length of the sequence, which is now pending.
+    // Ends the sequence, which is then pending. Returns its length.
     std::int64_t end(double weight);
-    // The id of a label; none if it is unknown.
+    // The id of a label, or nullopt if it is unknown.
     std::optional<std::int32_t> label(std::string_view name) const;
-    // What stands for one of these labels.
+    // The label that denotes this set.
     std::int32_t label_set(std::vector<std::int32_t> ids) { return sequences_.builder().label_set(std::move(ids)); }
 
-    // Whether enough positions are pending for encoding to be worth giving the GIL away, which costs more than a short
-    // sentence, or worth waking threads.
+    // Whether enough positions are pending that encoding is worth releasing the GIL, which costs more than a short
+    // sentence, or waking threads.
     bool full() const { return labels_of_.size() >= kMostPending; }
-    // Whether nothing can be wrong with the last sequence that `encode` would find: an error names the sequence that is
-    // being read, so none may be left for later.
+    // Whether `encode` cannot fail on the last sequence. Errors name the sequence being read, so a sequence that could
+    // fail must not stay pending.
     bool last_is_plain() const;
 
-    // ---- Encoding: nothing is read but the tables, and the predicate if there is one.
+    // ---- Encoding: reads only the tables, and calls the predicate if there is one.
     void encode();
-    // The pending sequence, the only one, whose attributes are not in tokens() but in a matrix.
+    // Encodes the only pending sequence, whose attributes are in a matrix instead of tokens().
     void encode(const MatrixRows& rows);
-    // Appends the best labels of all sequences ended since the last corpus, which are then forgotten. Returns false
-    // where that needs a corpus: nothing has changed then. Without a template, and with one:
+    // Appends the best labels of all sequences ended since the last corpus and discards the sequences. Returns false,
+    // without changes, if this needs a corpus. Without and with a template:
     bool label(OneByOne& decoder, std::vector<std::int32_t>& labels);
     bool label(RowLabeller& labeller, std::vector<std::int32_t>& labels);
-    // The corpus of all sequences ended since the last one. sort_labels: the ids of labels become those of their order
-    // by name, so that the order of the data does not show.
+    // The corpus of all sequences ended since the last call. sort_labels: renumber labels by name, so that ids do not
+    // depend on the order of the data.
     Corpus build(bool sort_labels = false);
 
     const Template* lines() const { return options_.lines.get(); }
@@ -132,14 +133,14 @@ class TokenEncoder {
    private:
     static constexpr std::size_t kMostPending = 4096;  // positions
 
-    // A sequence that has been read and not yet encoded.
+    // A sequence that has been read but not encoded.
     struct Pending {
-        std::size_t end;  // of its positions among all that are pending
+        std::size_t end;  // end of its positions among all pending ones
         double weight;
     };
     void encode_rows();
     void encode_attributes();
-    // The rows of all that is pending, for `lines`.
+    // Prepares the rows of all pending sequences, for `lines`.
     void read_rows();
     bool label(std::size_t sequence, OneByOne& decoder);
     void look_up(std::size_t position);
@@ -151,12 +152,12 @@ class TokenEncoder {
     std::shared_ptr<StringTable> attribute_table_, label_table_;
     Options options_;
     SequenceEncoder sequences_;
-    // Sequences that have been read, and the one that is being read.
+    // Sequences that have been read, and the one being read.
     std::vector<Pending> pending_;
-    TokenText tokens_;                               // not of matrices
+    TokenText tokens_;                               // not used for matrices
     std::vector<SequenceEncoder::Label> labels_of_;  // [positions]
-    std::vector<TextHash> hashes_;                   // of the position that is being encoded
-    std::vector<Rows> rows_;                         // [pending] and more, whose memory is kept
+    std::vector<TextHash> hashes_;                   // for the position being encoded
+    std::vector<Rows> rows_;                         // [pending] and more, to reuse their memory
 };
 
 }  // namespace sparsecrf

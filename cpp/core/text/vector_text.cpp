@@ -14,7 +14,7 @@ namespace {
 
 bool separates(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Removes the last field of a text and the blanks around it.
+// Removes the last field of a text and the surrounding blanks, and returns it.
 std::string_view take_last(std::string_view& text) {
     while (!text.empty() && separates(text.back())) text.remove_suffix(1);
     std::size_t begin = text.size();
@@ -25,7 +25,7 @@ std::string_view take_last(std::string_view& text) {
     return field;
 }
 
-// The beginning of a text, for messages.
+// The beginning of a text, for error messages.
 std::string shown(std::string_view text) {
     const std::string_view part = utf8_prefix(text, 40);
     return escaped({&part, 1});
@@ -73,8 +73,8 @@ void VectorText::add(std::string_view piece) {
     }
 }
 
-// Numbers are counted from the end, since a word may have blanks (GloVe has some). It does not end with a number,
-// though: then the line has one too many.
+// Numbers are counted from the end because a word may contain blanks (some in GloVe do). A word cannot end with a
+// number: the line then has one too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();
     std::string_view rest = line_ == 1 && line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;
@@ -84,7 +84,7 @@ bool VectorText::split(std::string_view line) {
         }
         if (line_ == 1 && numbers_.size() == 1 && is_short_count(rest) && is_short_count(numbers_[0])) {
             width_ = static_cast<std::int64_t>(*parse_number(numbers_[0]));
-            if (all_) {  // a number takes two bytes at least, whatever the line promises
+            if (all_) {  // a number takes at least two bytes, whatever the header claims
                 const double n = *parse_number(rest) * static_cast<double>(width_);
                 values_.reserve(static_cast<std::size_t>(std::min(n, static_cast<double>(n_bytes_ / 2))));
             }
@@ -94,7 +94,7 @@ bool VectorText::split(std::string_view line) {
         if (numbers_.empty()) wrong_width(line, 0);
         width_ = static_cast<std::int64_t>(numbers_.size());
         if (all_ && n_bytes_ > 0) {
-            // A tenth more than lines like this one need: memory that is not written to costs nothing, a copy would.
+            // Reserves 10% more than lines like this one need: untouched memory is free, reallocation is not.
             values_.reserve(static_cast<std::size_t>(n_bytes_) / (line.size() + 1) * numbers_.size() / 10 * 11);
         }
     } else {
@@ -110,7 +110,7 @@ bool VectorText::split(std::string_view line) {
 }
 
 void VectorText::keep() {
-    if (utf8_error(word_) != word_.npos) return;  // no word of a text in UTF-8 is equal to it
+    if (utf8_error(word_) != word_.npos) return;  // cannot equal any word of UTF-8 text
     const std::uint32_t before = words_.size();
     if (words_.intern(word_) < before) return;
     for (std::size_t j = numbers_.size(); j-- > 0;) {

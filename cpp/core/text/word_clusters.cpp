@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-// n log n, for small n from a table.
+// n log n, from a table for small n.
 class Phi {
    public:
     Phi() : table_(kSize) {
@@ -112,7 +112,7 @@ void WordClusters::finish() {
         column_[b] += n;
     }
     pairs_.clear();
-    // By word: sums do not depend on the order of a hash table.
+    // Sort by word, so that sums do not depend on the order of a hash table.
     const auto by_word = [](const Neighbour& a, const Neighbour& b) { return a.word < b.word; };
     for (std::vector<Neighbour>& around : left_) std::sort(around.begin(), around.end(), by_word);
     for (std::vector<Neighbour>& around : right_) std::sort(around.begin(), around.end(), by_word);
@@ -134,7 +134,7 @@ void WordClusters::look_around(std::int64_t w, Around& before, Around& after, Co
     }
 }
 
-// The pairs of a word join class c (sign 1) or leave it (-1).
+// Adds the pairs of a word to class c (sign 1) or removes them (-1).
 void WordClusters::move(const Around& before, const Around& after, Count itself, std::int64_t c, int sign) {
     const auto add = [&](std::int64_t a, std::int64_t b, Count n) {
         at(a, b) += sign * n;
@@ -147,15 +147,16 @@ void WordClusters::move(const Around& before, const Around& after, Count itself,
     if (itself > 0) add(c, c, itself);
 }
 
-// What F gains by the word in class c, first <= c < last, its pairs r (after) and l (before) being in no class now:
+// The gain of F if the word joins class c, first <= c < last. Its pairs r (after) and l (before) belong to no class at
+// this point:
 //   sum_{b != c} phi(N(c,b) + r(b)) - phi(N(c,b))  +  sum_{a != c} phi(N(a,c) + l(a)) - phi(N(a,c))
-//   + phi(N(c,c) + r(c) + l(c) + itself) - phi(N(c,c))  -  the same of R(c) and of L(c)
+//   + phi(N(c,c) + r(c) + l(c) + itself) - phi(N(c,c))  -  the same for R(c) and L(c)
 void WordClusters::gains(const Around& before, const Around& after, Count itself, std::int64_t first, std::int64_t last,
                          std::vector<double>& out) const {
     const Phi& f = phi();
     std::fill(out.begin() + first, out.begin() + last, 0.0);
     const auto add = [&](const Around& around, const std::vector<Count>& by_neighbour) {
-        for (const std::int64_t b : around.classes) {  // rows of consecutive c
+        for (const std::int64_t b : around.classes) {  // contiguous in c
             const Count n = around.n[b];
             const Count* const row = by_neighbour.data() + b * size();
             for (std::int64_t c = first; c < last; ++c) out[c] += f(row[c] + n) - f(row[c]);
@@ -195,7 +196,7 @@ std::int64_t WordClusters::exchange(int threads) {
         });
         std::int64_t to = from;
         for (std::int64_t c = 0; c < n_classes_; ++c) {
-            if (gain[c] > gain[to] + 1e-9 * std::abs(gain[to])) to = c;  // ties stay
+            if (gain[c] > gain[to] + 1e-9 * std::abs(gain[to])) to = c;  // on a tie the word stays
         }
         move(before, after, itself, to, 1);
         if (to == from) continue;

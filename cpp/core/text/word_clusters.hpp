@@ -1,14 +1,15 @@
-// Clusters of words from raw text: Brown's objective, exchange instead of his first greedy stage, his merges for paths.
+// Clusters words from raw text: Brown's objective, with exchange instead of his first greedy stage, and his merges for
+// the paths.
 //
-// N(a, b) is how often a word of class a stands before one of class b, R and L are its row and column sums. Under the
-// class bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al. 1998),
+// N(a, b) is how often a word of class a precedes one of class b; R and L are its row and column sums. Under the class
+// bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al. 1998),
 //
 //   F = sum_ab phi(N(a, b)) - sum_a phi(R(a)) - sum_b phi(L(b)),     phi(n) = n log n
 //
-// Exchange: words in order of frequency, each to the class where F is largest, until none moves. Then classes are
-// merged two by two, each time the pair that costs least, to one: the tree of merges gives every class a path of 0 and
-// 1 whose beginnings are larger clusters. Ends of sentences and rare words have classes of their own, which are context
-// only. The plain twin is tests/reference/clusters.py.
+// Exchange: in order of frequency, each word moves to the class where F is largest, until none moves. Then classes are
+// merged two by two, always the cheapest pair, until one is left. The tree of merges gives every class a path of 0 and
+// 1 whose prefixes are larger clusters. Sentence ends and rare words have their own classes, which serve only as
+// context. The reference implementation is tests/reference/clusters.py.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +25,25 @@ namespace sparsecrf {
 
 class WordClusters {
    public:
-    // Counts the words of a sentence and, when the vocabulary is fixed by `begin`, its pairs: text is read twice.
+    // Counts the words of a sentence and, after `begin` has fixed the vocabulary, its pairs. The text is therefore read
+    // twice.
     void add(const std::vector<std::string_view>& sentence);
-    // Fixes the vocabulary, words with at least min_count occurrences, and at most n_classes classes. Pairs may be added.
+    // Fixes the vocabulary (words with at least min_count occurrences) and at most n_classes classes. Pairs can be
+    // added afterwards.
     void begin(std::int64_t n_classes, std::int64_t min_count);
-    // Sums the pairs up; the k-th most frequent word begins in class k mod C.
+    // Sums the pairs; the k-th most frequent word starts in class k mod C.
     void finish();
 
-    // One round over all words; returns how many have moved. A word that is alone in its class stays.
+    // One pass over all words; returns the number of moves. A word that is alone in its class stays.
     std::int64_t exchange(int threads);
-    // Brown's merges: the path of each class.
+    // The path of each class by Brown's merges.
     std::vector<std::string> merge(int threads) const;
 
     std::int64_t n_words() const { return static_cast<std::int64_t>(words_.size()); }
     std::int64_t n_classes() const { return n_classes_; }
     std::int64_t n_tokens() const { return n_tokens_; }
     void check_finished() const;  // throws if `finish` has not been called
-    // By frequency.
+    // Sorted by frequency.
     std::string_view word(std::int64_t w) const { return table_[words_[w]]; }
     std::int64_t count(std::int64_t w) const { return counts_[words_[w]]; }
     std::int64_t class_of(std::int64_t w) const { return class_[w]; }
@@ -52,15 +55,15 @@ class WordClusters {
         std::int32_t word;  // a word, or n_words + 0 for the end of a sentence, + 1 for a rare word
         Count n;
     };
-    // A word's neighbours by class: where n is not 0.
+    // A word's neighbours by class, for nonzero n.
     struct Around {
-        std::vector<Count> n;               // [classes] zeros between words
+        std::vector<Count> n;               // [classes] reset to zero between words
         std::vector<std::int64_t> classes;  // with n > 0
         void add(std::int64_t c, Count more);
         void clear();
     };
 
-    std::int64_t size() const { return n_classes_ + 2; }  // classes with those of ends and rare words
+    std::int64_t size() const { return n_classes_ + 2; }  // classes including those of sentence ends and rare words
     std::int64_t class_at(std::int32_t word) const;
     void look_around(std::int64_t w, Around& before, Around& after, Count& itself) const;
     void move(const Around& before, const Around& after, Count itself, std::int64_t c, int sign);
@@ -71,7 +74,7 @@ class WordClusters {
 
     StringTable table_;
     std::vector<Count> counts_;         // [strings]
-    std::vector<std::int32_t> number_;  // [strings] of the word by frequency; n_words + 1: rare
+    std::vector<std::int32_t> number_;  // [strings] rank of the word by frequency; n_words + 1: rare
     std::vector<std::uint32_t> words_;  // [n_words] strings by decreasing count
     std::int64_t n_tokens_ = 0, n_classes_ = 0;
     bool begun_ = false, finished_ = false;

@@ -1,4 +1,4 @@
-// Merges of classes, the pair that costs least each time.
+// Merges classes, always the cheapest pair.
 #include <cmath>
 #include <limits>
 
@@ -12,10 +12,10 @@ using Count = std::int64_t;
 
 double phi(Count n) { return n > 1 ? static_cast<double>(n) * std::log(static_cast<double>(n)) : 0.0; }
 
-// The classes that are left, and what each merge of two would change F by:
-//   D(i, j) = sum_{c not i, j} t(i, j, c) + phi(N of i and j within) - its four parts - the same of R and of L
-//   t(i, j, c) = phi(N(i,c) + N(j,c)) - phi(N(i,c)) - phi(N(j,c)) + the same of N(c,i), N(c,j)
-// After a merge of a and b only the terms of c = a and c = b change in the others.
+// The remaining classes, and the change of F for each possible merge:
+//   D(i, j) = sum_{c not i, j} t(i, j, c) + phi(N within i and j) - its four parts - the same for R and for L
+//   t(i, j, c) = phi(N(i,c) + N(j,c)) - phi(N(i,c)) - phi(N(j,c)) + the same for N(c,i), N(c,j)
+// After merging a and b, only the terms for c = a and c = b change in the other D.
 class Merges {
    public:
     Merges(std::vector<Count> n, std::vector<Count> row, std::vector<Count> column, std::int64_t n_classes, int threads)
@@ -34,7 +34,7 @@ class Merges {
         });
     }
 
-    // The pair i < j that costs least; ties: the first.
+    // The cheapest pair i < j; the first one on ties.
     std::pair<std::int64_t, std::int64_t> best() const {
         std::pair<std::int64_t, std::int64_t> found{-1, -1};
         double highest = -std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ class Merges {
         return found;
     }
 
-    // b becomes a part of a.
+    // Merges b into a.
     void merge(std::int64_t a, std::int64_t b) {
         left_[b] = false;
         each_pair([&](std::int64_t i, std::int64_t j) {
@@ -102,9 +102,9 @@ class Merges {
         });
     }
 
-    std::int64_t size_;                // classes with those that are context only
+    std::int64_t size_;                // number of classes, including the context-only ones
     std::vector<Count> n_;             // N [size, size]
-    std::vector<double> phi_;          // of N
+    std::vector<double> phi_;          // phi of N
     std::vector<Count> row_, column_;  // R, L [size]
     std::int64_t n_classes_;
     int threads_;
@@ -118,7 +118,7 @@ std::vector<std::string> WordClusters::merge(int threads) const {
     check_finished();
     Merges merges(n_, row_, column_, n_classes_, threads);
     std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(n_classes_));
-    std::vector<std::string> reversed(static_cast<std::size_t>(n_classes_));  // the last step of a path first
+    std::vector<std::string> reversed(static_cast<std::size_t>(n_classes_));  // paths from their last step to the first
     for (std::int64_t c = 0; c < n_classes_; ++c) members[c] = {c};
     for (std::int64_t k = 1; k < n_classes_; ++k) {
         const auto [a, b] = merges.best();

@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-// Whether two texts are equal, without a call: words are so short that it would take longer than the comparison.
+// Whether two texts are equal, inlined: for short words, a call would take longer than the comparison.
 bool same_word(std::string_view a, std::string_view b) {
     const std::size_t n = a.size();
     if (n != b.size()) return false;
@@ -40,7 +40,7 @@ void each_character(std::string_view cell, Function f) {
     while (begin < cell.size()) {
         const Utf8Character first = utf8_first(cell.substr(begin));
         std::size_t end = begin + first.length;
-        while (end < cell.size() && static_cast<unsigned char>(cell[end]) >= 0x80) {  // no mark is ASCII
+        while (end < cell.size() && static_cast<unsigned char>(cell[end]) >= 0x80) {  // combining marks are not ASCII
             const Utf8Character next = utf8_first(cell.substr(end));
             if (class_of_first(next) != CharClass::mark) break;
             end += next.length;
@@ -56,7 +56,7 @@ std::int64_t length_of(std::string_view cell) {
     return n;
 }
 
-// The characters from number `first` to `last` - 1.
+// The characters with indices from `first` to `last` - 1.
 std::string_view characters(std::string_view cell, std::int64_t first, std::int64_t last) {
     std::int64_t number = 0;
     std::size_t begin = 0, end = 0, at = 0;

@@ -1,7 +1,7 @@
-// What macros of a template make of one cell: lower case, affixes, shape, character classes, length; look-ups.
+// Functions of one cell for template macros: lower case, affixes, shape, character classes, length, lookups.
 //
 // A character is a code point with the combining marks that follow it; its class is that of the code point
-// (core/base/unicode.hpp). The plain twin is tests/reference/word_functions.py.
+// (core/base/unicode.hpp). The reference implementation is tests/reference/word_functions.py.
 #pragma once
 
 #include <cstdint>
@@ -18,39 +18,38 @@
 namespace sparsecrf {
 
 struct WordFunction {
-    // l: in lower case    p, s: the first, the last n characters    h: the shape, runs of a class at most n long (0:
-    // any) c: the classes that occur    n: the number of characters    d: what a resource says
+    // l: lower case    p, s: the first or last n characters    h: shape, runs of a class at most n long (0: any)
+    // c: the classes that occur    n: the number of characters    d: resource lookup
     char letter;
-    bool lower = false;                                  // p, s, d: of the cell in lower case
-    std::int64_t column = 0;                             // of the cells
-    std::int64_t n = 0;                                  // d: first n characters of the class of a table, 0: all
+    bool lower = false;                                  // p, s, d: apply to the cell in lower case
+    std::int64_t column = 0;                             // column of the cell
+    std::int64_t n = 0;                                  // d: first n characters of the class in a table, 0: all
     std::shared_ptr<const Resource> resource = nullptr;  // d
-    std::int64_t only = -1;                              // d, of a lexicon: the number of this class alone; -1: all
+    std::int64_t only = -1;                              // d, lexicon: only the class with this number; -1: all
 
     bool operator==(const WordFunction&) const = default;
     bool is_lexicon() const { return resource && resource->kind() == Resource::Kind::lexicon; }
-    // Appends its value; `hash`: that of the cell. Not for lexicons, whose entries are longer than a cell.
+    // Appends the value. hash: that of the cell. Not for lexicons, whose entries can span several cells.
     void append(std::string_view cell, const TextHash& hash, std::string& out) const;
 };
 
-// Appends a text in lower case, code point by code point.
+// Appends a text in lower case, one code point at a time.
 void append_lower(std::string_view text, std::string& out);
 
-// A text that is part of attributes, with its hash.
+// Part of an attribute and its hash.
 struct HashedText {
     std::string_view text;
     TextHash hash;
 };
 
-// The values of functions at the rows of a sequence. The same words come again and again: what functions make of a word
-// is computed once and kept, until too many words have been seen.
+// The values of functions for the rows of a sequence. Words recur, so the values of a word are cached until too many
+// words have been seen.
 class WordValues {
    public:
-    // columns: those that functions, and whoever asks for numbers of words, read.
+    // columns: those read by functions or needed for word numbers.
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    // Begins a sequence, whose rows must outlive it; `anew`: with all that was kept forgotten. True: all words have new
-    // numbers.
+    // Starts a sequence; `rows` must outlive it. anew: clear the cache first. Returns true if all words are renumbered.
     bool read(const Rows& rows, bool anew = false);
 
     // The number of a row's word, from 0, in column columns[c].
@@ -65,14 +64,14 @@ class WordValues {
     }
 
    private:
-    // Cached for a column from one sequence to the next.
+    // Cached per column across sequences.
     static constexpr std::uint32_t kMostWords = 1 << 14;
-    static constexpr std::size_t kMostBytes = 8 << 20;  // of words and values
+    static constexpr std::size_t kMostBytes = 8 << 20;  // total size of words and values
 
     struct Values {
         struct Value {
             TextHash hash;
-            std::size_t end;  // in `bytes`; it begins where the one before ends
+            std::size_t end;  // end in `bytes`; begins at the end of the previous value
         };
         std::string bytes;
         std::vector<Value> all;
@@ -81,35 +80,35 @@ class WordValues {
             const std::size_t begin = k == 0 ? 0 : all[k - 1].end;
             return {std::string_view(bytes).substr(begin, all[k].end - begin), all[k].hash};
         }
-        // Everything appended to `bytes` since the last value becomes the next one.
+        // Completes a value: everything appended to `bytes` since the last call.
         void push();
         void clear();
         std::size_t n_bytes() const { return bytes.size() + all.size() * sizeof(Value); }
     };
     struct Column {
-        std::int64_t number;                 // among the cells of a row
-        std::vector<std::size_t> functions;  // those of its words, in functions_
-        StringTable words;                   // that have been seen
+        std::int64_t number;                 // index in a row
+        std::vector<std::size_t> functions;  // functions of its words, as indices in functions_
+        StringTable words;                   // words seen so far
         Values values;                       // [words, functions]
     };
-    // Where the values of a function are.
+    // Where the values of a function are stored.
     struct Place {
-        bool of_rows;        // in of_rows_
-        std::size_t column;  // or in that of columns_
+        bool of_rows;        // whether in of_rows_
+        std::size_t column;  // otherwise index in columns_
         std::size_t index;
     };
     void number_words(const Rows& rows);
     void match_lexicons(const Rows& rows);
-    // The marks of a lexicon that a function needs; functions of the same lexicon and column share them.
+    // The marks of the lexicon of a function; functions of the same lexicon and column share them.
     const LexiconMarks& marks_of(std::size_t f, const Rows& rows);
 
     std::vector<WordFunction> functions_;  // [F]
     std::vector<Place> places_;            // [F]
     std::vector<Column> columns_;          // C
-    std::vector<std::uint32_t> here_;      // [T, C] numbers of words
-    std::size_t n_of_rows_ = 0;            // functions of lexicons, whose entries are longer than a word
+    std::vector<std::uint32_t> here_;      // [T, C] word numbers
+    std::size_t n_of_rows_ = 0;            // number of lexicon functions, whose entries can span several words
     Values of_rows_;                       // [T, n_of_rows_]
-    std::vector<LexiconMarks> marks_;      // [F], of those with a lexicon that no function before them has
+    std::vector<LexiconMarks> marks_;      // [F], set for the first function of each lexicon
 };
 
 }  // namespace sparsecrf

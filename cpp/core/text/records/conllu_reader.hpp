@@ -1,4 +1,4 @@
-// CoNLL-U: the token is the FORM; labels fill one column or two. Comments, multiword tokens and empty nodes are copied.
+// CoNLL-U: tokens are FORMs; labels fill one or two columns. Comments, multiword tokens and empty nodes are copied.
 #pragma once
 
 #include <string_view>
@@ -14,24 +14,24 @@ class ConlluReader : public RecordReader {
     ConlluReader(std::string_view piece, std::string_view field);
 
     Found next(Rows& rows) override;
-    // A label of upos+feats that has no features gets a column of them.
+    // For upos+feats, a label without features is written as UPOS and "_".
     void write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) override;
 
    private:
     static constexpr std::size_t kColumns = 10, kForm = 1, kUpos = 3, kXpos = 4, kFeats = 5;
 
-    // False: it is not plain.
+    // Returns false if the line is not plain.
     bool add_line(std::string_view line, Rows& rows);
 
     std::string_view rest_;
-    std::size_t column_;  // of the labels
-    bool both_;           // upos and feats
-    // Of the last sentence.
+    std::size_t column_;  // column of the labels
+    bool both_;           // whether labels are upos+feats
+    // A line of the last sentence.
     struct Line {
         std::string_view text;
         bool is_word;
-        std::string_view before, after;  // the columns that labels replace: of a word
-        std::string_view between;        // both_: the column between them, and its tabs
+        std::string_view before, after;  // for a word: the columns before and after those of the label
+        std::string_view between;        // both_: the column between the two, with its tabs
     };
     std::vector<Line> lines_;
     std::vector<std::string_view> cells_;  // scratch

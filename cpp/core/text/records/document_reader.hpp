@@ -1,5 +1,5 @@
-// Columns in documents: after the word, each row gets the columns of its other mentions in the document. A sequence that
-// begins with -DOCSTART- begins one.
+// Columns grouped into documents: after the word, each row gets the columns of its other mentions in the document. A
+// sequence that begins with -DOCSTART- starts a document.
 #pragma once
 
 #include <string_view>
@@ -18,21 +18,21 @@ class DocumentReader : public RecordReader {
     void write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) override;
 
    private:
-    static constexpr std::size_t kMost = 500;  // sequences of a document; further ones belong to none
+    static constexpr std::size_t kMost = 500;  // sequences per document; further ones belong to none
     struct Constant {
         std::string_view text;
         TextHash hash;
     };
 
-    // The next document, or one sequence that belongs to none; false at the end.
+    // Reads the next document, or one sequence outside documents; returns false at the end.
     bool read_document();
     static bool is_mark(const Rows& rows) { return rows.cell(0, 0) == "-DOCSTART-"; }
 
     ColumnReader reader_;
     std::vector<Constant> constants_;  // Mentions::kTexts
-    std::vector<Rows> document_;       // its sequences, the first n_ of these
-    std::size_t n_ = 0, at_ = 0;       // at_: the next of them
-    bool in_document_ = false;         // whether they are in a document
+    std::vector<Rows> document_;       // the first n_ are the sequences of the document
+    std::size_t n_ = 0, at_ = 0;       // at_: the next one to return
+    bool in_document_ = false;         // whether they belong to a document
     Mentions mentions_;
     Rows ahead_;  // the sequence after the document, if has_ahead_
     bool has_ahead_ = false;

@@ -7,7 +7,7 @@
 namespace sparsecrf {
 namespace {
 
-// As Python writes text: only quotes, backslashes and control characters are escaped.
+// Like Python: escapes only quotes, backslashes and control characters.
 void append_json(std::string_view text, std::string& out) {
     constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
     out += '"';
@@ -96,7 +96,7 @@ bool JsonReader::record(Rows& rows) {
 }
 
 bool JsonReader::field(std::string_view key, Rows& rows) {
-    if (key == "data") return false;  // perhaps a task of Label Studio
+    if (key == "data") return false;  // possibly a Label Studio task
     if (key == "tokens") return tokens(rows);
     const std::size_t before = text_.size();
     if (!value(0)) return false;
@@ -214,7 +214,7 @@ bool JsonReader::array(int depth) {
     return true;
 }
 
-// Python writes -0 as 0 and refuses very long ones.
+// Python writes -0 as 0 and rejects very long integers.
 bool JsonReader::integer() {
     const char* const begin = at_;
     if (at_ < end_ && *at_ == '-') ++at_;
@@ -245,7 +245,7 @@ bool JsonReader::string(std::string_view& value) {
     return true;
 }
 
-// From `begin` to at_ nothing is escaped.
+// There are no escapes between `begin` and at_.
 bool JsonReader::decode(const char* begin, std::string_view& value) {
     std::string& out = decoded_.emplace_back(begin, at_);
     while (at_ < end_ && *at_ != '"') {

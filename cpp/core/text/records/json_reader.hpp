@@ -1,8 +1,8 @@
-// JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a text or a list of columns.
+// JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a string or a list of columns.
 //
-// A record is written as Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field. Not
-// plain: records without tokens, those of annotation tools, repeated keys, half surrogate pairs, and numbers that are not
-// integers, which Python may write in another way.
+// A record is written like Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field.
+// Not plain: records without tokens, records of annotation tools, repeated keys, lone surrogates, and numbers other
+// than integers, which Python may format differently.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class JsonReader : public RecordReader {
    private:
     static constexpr int kDeepest = 64;
 
-    // Each reads a part of the line and appends it to text_, in Python's form. False: it is not plain.
+    // Each parses a part of the line and appends it to text_ in Python's format. Returns false if it is not plain.
     bool record(Rows& rows);
     bool field(std::string_view key, Rows& rows);
     bool tokens(Rows& rows);
@@ -35,7 +35,7 @@ class JsonReader : public RecordReader {
     bool array(int depth);
     bool integer();
     bool word(std::string_view expected);
-    // `value`: what it stands for, in the line or in decoded_.
+    // value: the decoded string, a view into the line or decoded_.
     bool string(std::string_view& value);
     bool decode(const char* begin, std::string_view& value);
     bool escape(std::string& out);
@@ -48,9 +48,9 @@ class JsonReader : public RecordReader {
     std::string key_;
     const char* at_ = nullptr;
     const char* end_ = nullptr;
-    std::string text_;                 // of the record, up to its last brace
-    std::size_t before_ = 0;           // where the labels go in text_
-    bool has_key_ = false;             // whether the key is in text_
+    std::string text_;                 // the record, up to its last brace
+    std::size_t before_ = 0;           // where to insert the labels in text_
+    bool has_key_ = false;             // whether text_ already has the key
     std::deque<std::string> decoded_;  // strings with escapes
 };
 
