@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // as in the safetensors package
 constexpr std::size_t kMostDimensions = 8;
 
-// The bytes of a number; 0: there is no such type.
+// The size in bytes of a type; 0 if it is unknown.
 std::int64_t size_of(std::string_view dtype) {
     constexpr std::pair<std::string_view, std::int64_t> kSizes[] = {
         {"F64", 8}, {"I64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4}, {"I16", 2}, {"U16", 2}, {"U8", 1}, {"BOOL", 1}};
@@ -117,7 +117,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
     if (made.array.shape.size() > kMostDimensions) throw wrong("at most 8 dimensions, found more");
     if (where.size() != 2) throw wrong("two data_offsets, found ", where.size());
     made.begin = where[0], made.end = where[1];
-    // item n_1 n_2 ..., unless it is beyond all files
+    // item n_1 n_2 ..., capped at a size that no file can have
     constexpr std::int64_t kTooLarge = std::int64_t{1} << 62;
     std::int64_t size = item;
     const bool empty = std::find(made.array.shape.begin(), made.array.shape.end(), 0) != made.array.shape.end();
@@ -129,7 +129,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
     return made;
 }
 
-// Views of the arrays. They follow each other and fill the file to its end.
+// Views of the arrays, which are contiguous and extend to the end of the file.
 std::map<std::string, StoredArray> read_arrays(const Json& header, std::span<const std::byte> data,
                                                const std::string& source) {
     std::vector<Entry> entries;
@@ -156,8 +156,8 @@ std::map<std::string, StoredArray> read_arrays(const Json& header, std::span<con
     return arrays;
 }
 
-// A hash of everything in the file but itself. Metadata are hashed as Python's json.dumps writes them, sorted, and
-// shapes as its tuples look.
+// A hash of everything in the file except the hash itself. Metadata are hashed as formatted by Python's json.dumps with
+// sorted keys, and shapes as Python tuples.
 std::string digest(const std::map<std::string, std::string>& metadata,
                    const std::map<std::string, StoredArray>& arrays) {
     std::string text = "{";

@@ -1,4 +1,4 @@
-// Arrays and text in one safetensors file with a digest: src/sparsecrf/files/container.py describes the layout.
+// Arrays and text in one safetensors file with a digest; src/sparsecrf/files/container.py describes the layout.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// The numbers of an array in C order: a view of the file.
+// An array in C order, as a view of the file.
 struct StoredArray {
     std::string dtype;  // F64, I64, ...
     std::vector<std::int64_t> shape;
@@ -26,8 +26,8 @@ struct Container {
     std::map<std::string, StoredArray> arrays;
     std::string source;  // names the file in errors
 
-    // The numbers of an array in one dimension whose safetensors name of type is `dtype`; throws if it is another one.
-    // length: what is expected, or kAny.
+    // The elements of a one-dimensional array. Throws unless its safetensors type is `dtype` and its length is `length`
+    // (kAny: any length).
     static constexpr std::int64_t kAny = -1;
     template <class T>
     std::span<const T> numbers(const std::string& name, std::string_view dtype, std::int64_t length = kAny) const {
@@ -39,11 +39,11 @@ struct Container {
     std::span<const std::byte> checked(const std::string& name, std::string_view dtype, std::int64_t length) const;
 };
 
-// What to check: everything, or all but the digest, so that fuzzing reaches the code behind it.
+// What to check: everything, or everything except the digest, which lets fuzzing reach the code behind it.
 enum class Check { everything, structure };
 
-// What is in `file`, which begins at a multiple of 8 in memory and must outlive the result. Throws InputError if it is
-// not a whole file of this format and one of these versions.
+// Parses `file`, which must be aligned to 8 bytes and outlive the result. Throws InputError unless it is a complete
+// file of this format in one of these versions.
 Container read_container(std::span<const std::byte> file, std::string source, std::string_view format,
                          std::initializer_list<int> versions, Check check = Check::everything);
 

@@ -4,7 +4,7 @@
 namespace sparsecrf {
 namespace {
 
-// Whether rows fit the model; in documents their last column may be a label.
+// Whether rows match the model; in documents their last column may be a label.
 bool fits(const ModelParts& model, bool in_documents, const Rows& rows) {
     const std::int64_t found = rows.n_columns, expected = model.n_columns;
     return expected > 0 && (found == expected || (in_documents && found == expected + 1));

@@ -12,7 +12,7 @@
 namespace sparsecrf {
 namespace {
 
-// What the options and, with `force`, the labels of the corpus leave possible.
+// The constraints from the options and, with `force`, from the labels of the corpus.
 Constraints constraints(const Corpus& corpus, const LabelOptions& options) {
     Constraints made;
     made.forbidden = options.forbidden;
@@ -38,10 +38,10 @@ struct Writer {
     const LabelOptions& options;
     const std::vector<double>& p;      // [P, Y] or empty
     bool columns;                      // lines are those of a column file
-    std::vector<double> token_scores;  // [P] of the labelling that is written, or empty
+    std::vector<double> token_scores;  // [P] scores of the labelling being written, or empty
     std::string out;
 
-    // Separates new columns like those of the line.
+    // The separator of new columns, like that of the line.
     char separator(std::string_view line) const {
         return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
     }
@@ -94,14 +94,14 @@ struct TextPiece {
     const Chain& chain;
     const std::string& source;
     const LabelOptions& options;
-    // Its sequences, with what is written before each label.
+    // Its sequences, with the text to write before each label.
     Corpus corpus = {};
     std::vector<std::string_view> lines = {};   // [P]
-    std::vector<std::string> own = {};          // [P] what `lines` views, where it is not the text itself
-    std::vector<std::int64_t> first_line = {};  // [N] numbers of their lines in the file
+    std::vector<std::string> own = {};          // [P] storage of `lines` that are not views of the input
+    std::vector<std::int64_t> first_line = {};  // [N] number of the first line of each sequence
 
     void read(std::string_view piece, std::int64_t n_columns, std::int64_t line, TextEncoder& encoder);
-    // Throws if the rows do not fit the model; whether their last column is a label.
+    // Returns whether the last column of the rows is a label. Throws if the rows do not match the model.
     bool check(const Rows& rows, const std::string& where) const;
     std::string labelled() const;
     std::string write() const;
@@ -134,14 +134,14 @@ void TextPiece::read(std::string_view piece, std::int64_t n_columns, std::int64_
 bool TextPiece::check(const Rows& rows, const std::string& where) const {
     const std::int64_t observed = model.n_columns;
     model.lines->check_is_text(rows, where);
-    if (options.ragged) return options.force;  // the columns were checked line by line
+    if (options.ragged) return options.force;  // columns were checked line by line
     model.lines->check_columns(rows.n_columns, where);
     if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
         throw InputError(message(where, ": expected ", observed, observed == 1 ? " column" : " columns",
                                  " of observations as in training, and perhaps a label, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
-    // A model that takes any number of columns cannot tell whether the last one is a label, unless told so.
+    // A model that accepts any number of columns cannot tell whether the last one is a label; `force` says so.
     const bool labelled = observed > 0 ? rows.n_columns > observed : options.force;
     if (options.force && rows.n_columns <= std::max(observed, model.lines->n_columns())) {
         throw InputError(message(where, ": expected a column of labels after the observations, found ", rows.n_columns,
@@ -154,7 +154,7 @@ std::string TextPiece::labelled() const {
     try {
         return write();
     } catch (const UnsatisfiableError&) {
-        // Which sequence it was is known to the corpus only; its line is what can be looked up.
+        // The error does not name the line of the sequence, so find the sequence that causes it.
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const Corpus one = corpus.subset(std::span(&i, 1));
             std::vector<double> log_z(1);
@@ -212,7 +212,7 @@ std::string TextPiece::write() const {
     return std::move(writer.out);
 }
 
-// Whether the best labels are all that is asked for.
+// Whether only the best labels are requested.
 bool best_alone(const LabelOptions& options) {
     return options.nbest <= 1 && !options.headers && !options.probability && !options.distribution && !options.force &&
            !options.token_scores && options.forbidden.empty() && options.forbidden_last.empty();
@@ -220,7 +220,7 @@ bool best_alone(const LabelOptions& options) {
 
 }  // namespace
 
-// Sequence by sequence, without a corpus; none: that needs one.
+// Labels sequence by sequence without a corpus; nullopt if a corpus is needed.
 std::optional<std::string> Model::label_rows(std::string_view piece, const std::string& source, std::int64_t n_columns,
                                              std::int64_t line, const LabelOptions& options) const {
     if (!best_alone(options)) return std::nullopt;
@@ -231,7 +231,7 @@ std::optional<std::string> Model::label_rows(std::string_view piece, const std::
     const TextPiece piece_of_model{parts_, chain_, source, options};
     Rows rows;
     std::vector<std::int32_t> path;
-    std::int64_t checked = -1;  // the columns of sequences that passed
+    std::int64_t checked = -1;  // number of columns of the last sequence that passed
     const std::vector<double> no_marginals;
     Writer writer{*parts_.labels, rows.lines, options, no_marginals, true, {}, {}};
     while (reader.next(rows)) {
@@ -254,7 +254,7 @@ std::string Model::label_text(std::string_view piece, const std::string& source,
     }
     if (auto labelled = label_rows(piece, source, n_columns, line, options)) return std::move(*labelled);
     TextPiece read{parts_, chain_, source, options};
-    // One that throws is not used again.
+    // An encoder is not returned to the pool if it throws.
     std::unique_ptr<TextEncoder> encoder = text_encoders_.take([&] {
         return std::make_unique<TextEncoder>(Names(parts_.attributes), Names(parts_.labels), parts_.start,
                                              std::string(), std::string(), false, WordRows(parts_.vectors), 1,

@@ -95,7 +95,7 @@ std::shared_ptr<StringTable> read_strings(const Container& file, const std::stri
     }
 }
 
-// An array of the n-grams as numbers of 32 bits.
+// An n-gram array, converted to 32-bit integers.
 std::vector<std::int32_t> read_narrow(const Container& file, const std::string& name) {
     const auto wide = file.numbers<std::int64_t>(name, "I64");
     std::vector<std::int32_t> out;
@@ -116,7 +116,7 @@ NgramTable read_ngrams(const Container& file, std::int64_t n_labels) {
     return table;
 }
 
-// Which parts labels have, if they have any (encoding/label_parts.py).
+// The parts of labels, or null (encoding/label_parts.py).
 std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t n_labels) {
     if (!file.metadata.contains("parts")) return nullptr;
     const Json json = metadata_json(file, "parts");
@@ -145,7 +145,7 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
         }
         ptr.push_back(static_cast<std::int64_t>(part.size()));
     }
-    std::vector<std::int32_t> cells;  // of the classes of the labels
+    std::vector<std::int32_t> cells;  // cells of the label classes
     if (classes != nullptr) {
         for (const Json& cell : classes->items) {
             const auto number = cell.is(Json::Kind::number) ? cell.whole() : std::nullopt;
@@ -157,7 +157,7 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
     return std::make_shared<LabelParts>(static_cast<std::int64_t>(names->items.size()), ptr, part, cells);
 }
 
-// Weights and numbers of features of a compact file: int16 or float32, and steps.
+// Weights and feature numbers of a compact file: int16 or float32 weights, and delta-coded numbers.
 struct Compact {
     std::vector<double> w;
     std::vector<std::int64_t> numbers;
@@ -195,10 +195,10 @@ std::shared_ptr<StringTable> read_front_coded(const Container& file) {
     }
 }
 
-// The content of the metadata.
+// Reads the metadata.
 void read_metadata(const Container& file, ModelParts& made) {
     const Json start = metadata_json(file, "start"), n_columns = metadata_json(file, "n_columns");
-    metadata_json(file, "template");  // what it says is read later
+    metadata_json(file, "template");  // parsed later
     if (!start.is(Json::Kind::boolean)) wrong_kind(file, "bool", "start");
     if (n_columns.whole().value_or(INT64_MAX) > INT32_MAX) wrong_kind(file, "int", "n_columns");
     made.start = start.boolean;
@@ -242,7 +242,7 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     check_names(file.metadata, metadata, "metadata", source);
     ModelParts made;
     read_metadata(file, made);
-    Compact unpacked;  // of a compact file
+    Compact unpacked;  // for a compact file
     std::span<const std::int64_t> numbers;
     if (compact) {
         unpacked = read_compact(file);

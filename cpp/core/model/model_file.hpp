@@ -1,4 +1,4 @@
-// Reads a model file without Python: src/sparsecrf/model/file.py and docs/model-file.md describe its content.
+// Reads a model file without Python; src/sparsecrf/model/file.py and docs/model-file.md describe the format.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +20,24 @@ namespace sparsecrf {
 struct ModelParts {
     std::shared_ptr<StringTable> labels, attributes;
     std::shared_ptr<const FeatureSet> features;
-    std::vector<double> w;                       // [K]
-    bool start = true;                           // whether the first position has the start label before it
-    std::shared_ptr<const Template> lines;       // null: tokens have attributes of their own
-    std::int64_t n_columns = 0;                  // of observations; 0: any number
-    std::string encoding = "utf-8";              // of the files that it was trained on: "utf-8", "bytes", ...
-    std::vector<double> mean, scale;             // of dense columns, x' = (x - mean) scale; empty: tokens have none
-    std::shared_ptr<const WordVectors> vectors;  // word vectors for these columns; null: tokens come with them
-    // Of a file: the texts of its metadata.
+    std::vector<double> w;                  // [K]
+    bool start = true;                      // whether the start label precedes the first position
+    std::shared_ptr<const Template> lines;  // null: tokens have their own attributes
+    std::int64_t n_columns = 0;             // number of observation columns; 0: any
+    std::string encoding = "utf-8";         // encoding of the training files: "utf-8", "bytes", ...
+    std::vector<double> mean, scale;  // dense columns are standardized: x' = (x - mean) scale; empty: no dense columns
+    std::shared_ptr<const WordVectors> vectors;  // word vectors for these columns; null: the caller provides them
+    // The metadata of the file.
     std::map<std::string, std::string> metadata;
 
-    // The attribute that conditions label pairs at every position, or "": a template says which do
+    // The attribute that conditions label pairs at every position, or "" if the template determines which attributes do
     // (encoding/vocabulary.py).
     const char* bias() const { return lines ? "" : "[bias]"; }
 };
 
-// Throws InputError, with `source` as the name of the file. `lines` and vectors in a file of their own are not read.
+// Throws InputError, with `source` as the file name. Does not read `lines`, nor vectors in a separate file.
 ModelParts read_model(std::span<const std::byte> file, const std::string& source, Check check = Check::everything);
-// Reads these too: what a program without Python needs. Files are looked for where they were, and beside `source`.
+// Reads these as well, for programs without Python. Looks for files at their original path, then next to `source`.
 ModelParts read_whole_model(std::span<const std::byte> file, const std::string& source,
                             Check check = Check::everything);
 

@@ -12,9 +12,9 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kMostTimes = 64;  // content may be larger than it is packed; as in Python (encoding/resources.py)
+constexpr std::size_t kMostTimes = 64;  // limit of the compression ratio, as in Python (encoding/resources.py)
 
-// Whether these members are texts and there are no others but, if it has to be, `bytes`, a whole number.
+// Whether the members are exactly these, all strings, plus an integer `bytes` if required.
 bool has_texts(const Json& record, std::initializer_list<const char*> names, bool bytes) {
     const auto is_text = [&](const char* name) {
         const Json* found = record.find(name);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kWidestWindow = 10;  // as in Python (encoding/vectors.py)
 constexpr const char *kWords = "vectors.bytes", *kOffsets = "vectors.offsets", *kValues = "vectors.values";
 
-// Column and window, and what names a file if the vectors are in one.
+// Whether a record has the column and the window, and identifies a file if `named`.
 bool is_record(const Json& record, bool named) {
     const auto at_most = [&](const char* name, std::int64_t most) {
         const Json* found = record.find(name);

@@ -1,4 +1,4 @@
-// The vectors of words of a model: in its file, or in one that it names (src/sparsecrf/encoding/vectors.py).
+// The word vectors of a model, in its own file or in a file that it names (src/sparsecrf/encoding/vectors.py).
 #pragma once
 
 #include <memory>
@@ -11,17 +11,19 @@
 
 namespace sparsecrf {
 
-// How dense columns are standardised, x' = (x - mean) scale.
+// Standardization of dense columns, x' = (x - mean) scale.
 struct DenseScale {
     std::vector<double> mean, scale;  // [columns]
 };
 
-// Reads the metadata `dense`; false if they are invalid.
+// Parses the metadata `dense`; returns false if they are invalid.
 bool read_dense_scale(const Json& record, DenseScale& out);
 
-// Of the metadata `vectors`; throws unless they are whole. Null: they are in a file of their own.
+// Reads the vectors described by the metadata `vectors`; throws if they are incomplete. Null if they are in a separate
+// file.
 std::shared_ptr<const WordVectors> stored_vectors(const Container& file, const Json& record, const DenseScale& dense);
-// Those of that file. `source` is the model's, beside which a file that has moved is looked for.
+// Reads the vectors from that separate file. `source` is the model file; a file that has moved is looked for next to
+// it.
 std::shared_ptr<const WordVectors> named_vectors(const Json& record, const DenseScale& dense,
                                                  const std::string& source);
 
