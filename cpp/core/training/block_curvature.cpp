@@ -9,8 +9,8 @@
 namespace sparsecrf {
 namespace {
 
-// Positions whose labels are more certain than this are skipped, and so are features that are less likely: both
-// contribute next to nothing.
+// Skips positions whose labels are more certain than this, and features that are less likely: both contribute next to
+// nothing.
 constexpr double kSure = 1e-4, kUnlikely = 1e-5;
 constexpr std::int64_t kItemsAtOnce = 256, kPartsOfThread = 4;
 
@@ -81,7 +81,7 @@ void BlockCurvature::gather(ItemRun& run, Firings& out) const {
         const bool skipped = sure && sure_before;
         sure_before = sure;
         if (skipped) continue;
-        // Unlikely labels are left out, so that all covariances belong to one (sub-)distribution.
+        // Unlikely labels are left out, so that all covariances refer to one (sub-)distribution.
         likely.assign(p, p + Y);
         for (double& q : likely) q = q > kUnlikely ? q : 0.0;
         const double* of_cells = features_.cells().unfold(likely.data(), 1, Y, features_.n_cells(), cells);
@@ -96,8 +96,8 @@ void BlockCurvature::gather(ItemRun& run, Firings& out) const {
     }
 }
 
-// Assigns slots to the cells that fire at the last position and fills the matrix of joint probabilities: that a label
-// has both cells. p: [Y], 0 for unlikely labels.
+// Assigns slots to the cells that fire at the last position and fills the matrix of joint probabilities of two cells,
+// i.e. of the labels that have both. p: [Y], 0 for unlikely labels.
 void BlockCurvature::join_cells(const double* p, Firings& out) const {
     thread_local std::vector<std::uint32_t> slot_of;  // [Y + P] slot + 1, 0 between calls
     thread_local std::vector<std::uint32_t> used, own;
@@ -134,7 +134,7 @@ double BlockCurvature::both(const Firings& of, std::size_t k, const Firing& a, c
     if (a.of.label < Y && b.of.label < Y) return agree(a, b) ? std::min(a.p, b.p) : 0.0;
     const double joint = of.joint[of.joint_ptr[k] + a.slot * of.n_slots[k] + b.slot];
     if (a.of.previous == 0 && b.of.previous == 0) return joint;
-    return joint > 0.0 ? (a.of.previous != 0 ? a.p : b.p) : 0.0;  // a pair of labels whose last one has the part
+    return joint > 0.0 ? (a.of.previous != 0 ? a.p : b.p) : 0.0;  // a label pair whose last label has the part
 }
 
 bool BlockCurvature::agree(const Firing& a, const Firing& b) const {

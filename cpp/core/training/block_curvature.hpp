@@ -1,4 +1,4 @@
-// Curvature between the features of a block: those that fire most often, whose weights must be optimised jointly.
+// Curvature between the features of a block: those that fire most often, whose weights must be optimized jointly.
 //
 //     H_ab = sum_t w_i Cov(f_a(t), f_b(t)) under p_t(y', y)
 //
@@ -24,22 +24,22 @@ namespace sparsecrf {
 
 class BlockCurvature {
    public:
-    // block: places of features in the set, ascending.
+    // block: indices of features in the set, ascending.
     BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                    std::span<const std::int64_t> block);
 
-    // H, [M, M], zero on entry. Items of negative weight are ignored.
+    // H, [M, M], zero on entry. Items with negative weight are ignored.
     void sum(const Potentials& potentials, int every, int threads, std::span<double> h);
 
    private:
     // A feature of the block that fires at a position, and its probability.
     struct Firing {
         FeatureLabels of;
-        std::uint32_t place;  // in the block
-        std::uint32_t slot;   // of its cell, among those of the position; where labels have parts
+        std::uint32_t place;  // index in the block
+        std::uint32_t slot;   // slot of its cell at the position, if labels have parts
         double value, p;
     };
-    // The features that fire in an item: position k has entries [ptr[k], ptr[k + 1]), by ascending place.
+    // The features that fire in an item: position k has entries [ptr[k], ptr[k + 1]), ascending by place.
     struct Firings {
         std::vector<std::size_t> ptr;
         std::vector<Firing> firing;
@@ -53,9 +53,9 @@ class BlockCurvature {
 
     void gather(ItemRun& run, Firings& out) const;
     void join_cells(const double* p, Firings& out) const;
-    // P(a, b) of two listed features at position k.
+    // P(a, b) of two firing features at position k.
     double both(const Firings& of, std::size_t k, const Firing& a, const Firing& b) const;
-    // Whether a label sequence can end in the labels of both.
+    // Whether a label sequence can end in the labels of both features.
     bool agree(const Firing& a, const Firing& b) const;
     void add(const Firings& of, std::uint32_t first, std::uint32_t last, double scale, std::span<double> h) const;
 

@@ -12,19 +12,19 @@
 
 namespace sparsecrf {
 
-inline constexpr std::size_t kRowsAtATime = 32;  // of a block: their alpha and v stay in the first-level cache
+inline constexpr std::size_t kRowsAtATime = 32;  // per block: their alpha and v stay in the L1 cache
 
 // Row r of item k is lattice k's position r - first row of k.
 struct BlockRows {
     AlignedVector<double> alpha, v, p;  // [rows, Yp]; v scaled by the item's weight unless logarithmic
-    AlignedVector<double> cells;    // [rows, Cp] p of labels and of their parts, made by `unfold`; empty without parts
-    AlignedVector<double> classes;  // [rows, C C padded] p of pairs of classes of labels, at first rows [C]; or empty
-    std::vector<double> weight;     // [rows] of the item
-    std::vector<std::uint32_t> item;      // [rows] index into lattices
-    std::vector<Lattice> lattices;        // [items of the block]
+    AlignedVector<double> cells;      // [rows, Cp] p of labels and their parts, filled by `unfold`; empty without parts
+    AlignedVector<double> classes;    // [rows, C C padded] p of class pairs, [C] for first rows; or empty
+    std::vector<double> weight;       // [rows] weight of the item
+    std::vector<std::uint32_t> item;  // [rows] index into lattices
+    std::vector<Lattice> lattices;    // [items of the block]
     std::vector<std::int64_t> first_row;  // [items of the block]
-    NgramSums ngram_sums;                 // of the items that were done side by side
-    bool sum_ngrams = false;              // whether these are wanted
+    NgramSums ngram_sums;                 // sums of the items processed side by side
+    bool sum_ngrams = false;              // whether to compute them
 
     void unfold(const LabelCells& of, int stride, int cell_stride) {
         of.unfold(p.data(), weight.size(), stride, cell_stride, cells);

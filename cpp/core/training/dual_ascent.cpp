@@ -14,10 +14,10 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kUniform = 0.25;           // added to the gaps by which sequences are drawn, relative to their mean
+constexpr double kUniform = 0.25;           // added to the gaps when drawing sequences, relative to the mean gap
 constexpr int kShares = 40;                 // mixing weights of the model tried at the start, 1/40 to 1
-constexpr int kBatch = 8;                   // sequences of a batch
-constexpr std::size_t kBatchesAtOnce = 64;  // between looks at the clock
+constexpr int kBatch = 8;                   // sequences per batch
+constexpr std::size_t kBatchesAtOnce = 64;  // between checks of the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
@@ -31,7 +31,7 @@ const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
     return corpus;
 }
 
-// The end of the batch that begins at `from`: its sequences are distinct.
+// The end of the batch that begins at `from`; its sequences are distinct.
 std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t from) {
     std::size_t end = from;
     for (; end < std::min(sequences.size(), from + static_cast<std::size_t>(kBatch)); ++end) {
@@ -69,7 +69,7 @@ void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
         std::copy_n(p.begin(), pair_numbers(i), u_.pairs(i));
     }
     certify();
-    // With a share s of the model, G is s times that of the model, and the entropy at least s times its own.
+    // With a share s of the model, G is s times that of the model, and the entropy is at least s times the model's.
     const double entropy = u_.total_entropy();
     double best = 0.0, share = 0.0;
     for (int k = 1; k <= kShares; ++k) {
@@ -122,7 +122,7 @@ void DualAscent::never_descend() { space_.set_times(kBatch, /*at_worst=*/true); 
 
 void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on) {
     using Clock = std::chrono::steady_clock;
-    Clock::time_point asked{};  // long ago
+    Clock::time_point asked{};  // never
     for (const std::int64_t i : sequences) {
         if (i < 0 || i >= space_.corpus.n_sequences()) {
             throw InputError(message("sequences: expected numbers below ", space_.corpus.n_sequences(), ", found ", i));
@@ -137,16 +137,16 @@ void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on)
     }
 }
 
-// Some batches from the first sequence on; how many sequences they have.
+// Runs some batches, beginning with the first sequence. Returns the number of sequences.
 std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
     std::vector<std::vector<std::int64_t>> batches;
-    std::vector<int> sizes;  // of the phases: the steps of a batch, then their sum by shares of the rows
+    std::vector<int> sizes;  // per phase: the steps of a batch, then their sum by shares of the rows
     std::size_t n = 0;
     while (n < sequences.size() && batches.size() < kBatchesAtOnce) {
         const std::size_t end = end_of_batch(sequences, n);
         std::vector<std::int64_t>& batch =
             batches.emplace_back(sequences.begin() + static_cast<long>(n), sequences.begin() + static_cast<long>(end));
-        // Threads take the longest first, so that none has to wait long for the last.
+        // Longest sequences first, so that threads finish at about the same time.
         std::stable_sort(batch.begin(), batch.end(), [&](std::int64_t a, std::int64_t b) {
             return space_.corpus.length(a) > space_.corpus.length(b);
         });

@@ -1,13 +1,13 @@
 // Proximal dual coordinate ascent for the elastic net (Shalev-Shwartz & Zhang 2014; with l2 alone and sequences drawn
-// by their duality gaps: Le Priol, Piche & Lacoste-Julien 2018). For any distributions u_i over label sequences, with
-// G = sum_i w_i (E_{u_i} F - F_i) and H the entropy,
+// by their duality gaps: Le Priol, Piche & Lacoste-Julien 2018). For any distributions u_i over label sequences, with G
+// = sum_i w_i (E_{u_i} F - F_i) and H the entropy,
 //
 //     D(u) = sum_i w_i H(u_i) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
 //
-// A step draws i and moves u_i towards p_i, the model at the theta of DualSpace:  u_i <- u_i + c (p_i - u_i), c by a line
-// search on D (with the proximal term of DualSpace), which is concave in c. P - D with that term is the sum of the gaps
-// w_i KL(u_i || p_i), by which sequences are drawn. Steps are taken in batches of a fixed size (dual_step.hpp), so that the
-// result does not depend on the number of threads.
+// A step draws i and moves u_i towards p_i, the model at the theta of DualSpace:  u_i <- u_i + c (p_i - u_i). c comes
+// from a line search on D (with the proximal term of DualSpace), which is concave in c. P - D with that term is the sum
+// of the gaps w_i KL(u_i || p_i), and sequences are drawn in proportion to their gaps. Steps are taken in batches of a
+// fixed size (dual_step.hpp), so that the result does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,12 @@ class DualAscent {
     // entropy of a token, times the mass of the attribute.
     void recenter(double share);
 
-    // Loss and penalty at theta, D, and the sum of the gaps of all sequences, recomputed: P - D with the proximal term.
+    // Loss and penalty at theta, D, and the recomputed sum of the gaps of all sequences: P - D with the proximal term.
     struct Values {
         double loss, penalty, bound, inner_gap;
     };
     Values evaluate();
-    // Makes the distributions exactly consistent, recomputes their G, replaces the current ones by both and returns D.
+    // Makes the distributions exactly consistent, recomputes G from them, stores both and returns D.
     double certify();
 
     DualSpace::Weights weights() const { return space_.weights(); }
@@ -63,8 +63,9 @@ class DualAscent {
     DualSpace space_;
     DualDistributions u_;
     const int threads_;
-    const std::vector<std::uint32_t> shares_;  // [threads + 1] which rows of Z a thread changes (DualSpace)
-    std::vector<DualStep> steps_;              // of the sequences of a batch; in evaluations one for each thread
+    const std::vector<std::uint32_t> shares_;  // [threads + 1] ranges of the rows of Z that each thread changes
+                                               // (DualSpace)
+    std::vector<DualStep> steps_;              // one per sequence of a batch; in evaluations one per thread
 };
 
 }  // namespace sparsecrf

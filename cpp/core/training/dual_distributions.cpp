@@ -8,7 +8,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kFirstStep = 0.05;  // c of the step before the first
+constexpr double kFirstStep = 0.05;  // assumed c before the first step
 
 }  // namespace
 
@@ -22,7 +22,7 @@ DualDistributions::DualDistributions(const Corpus& of)
         pair_first_.push_back(pair_first_.back() + (size + kLanes - 1) / kLanes * kLanes);
     }
     node_values.assign(static_cast<std::size_t>(corpus.n_tokens() * stride), 0.0);
-    pair_values.assign(static_cast<std::size_t>(pair_first_.back()) + kLanes, 0.0);  // kernels read beyond the last one
+    pair_values.assign(static_cast<std::size_t>(pair_first_.back()) + kLanes, 0.0);  // kernels read past the end
     entropy.assign(n, 0.0);
     gap.assign(n, 0.0);
     step.assign(n, kFirstStep);

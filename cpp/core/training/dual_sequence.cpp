@@ -9,8 +9,9 @@
 namespace sparsecrf {
 namespace {
 
-// If scores of pairs differ by more, they are processed in the log domain. Below, a label that is lost because its own
-// score is 708 below the best has a probability of at most exp(-108): a path through it changes two pairs.
+// If pair scores differ by more, the sequence is processed in the log domain. Up to here, a label that underflows
+// because its own score is 708 below the best has a probability of at most exp(-108): a path through it changes two
+// pairs.
 constexpr double kWidestLinear = 300.0;
 
 double log_of_sum(const double* x, std::size_t n) {

@@ -153,7 +153,7 @@ void DualSpace::find_pair_rows() {
     Z_pairs.assign(pair_attribute.size() * pairs, 0.0);
     pair_mass_.assign(pair_attribute.size(), 0.0);
     pair_sequences_.assign(pair_attribute.size(), 0.0);
-    std::vector<std::int64_t> last(pair_attribute.size(), -1);  // sequence of a row
+    std::vector<std::int64_t> last(pair_attribute.size(), -1);  // last sequence of each row
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
             for (const auto& [lists, list] :
@@ -177,8 +177,9 @@ void DualSpace::restrict_pairs(const FeatureSet& features) {
     }
 }
 
-// A batch with a sequence that has row r has n_r = 1 + (batch - 1) q of them on average, with q the share of all
-// sequences that have it. Then m_r = 1 + kOverlap (n_r - 1). At worst, m_r = n_r = min(batch, sequences with r).
+// A batch that contains a sequence with row r has n_r = 1 + (batch - 1) q of them on average, where q is the fraction
+// of all sequences with that row. Then m_r = 1 + kOverlap (n_r - 1). At worst, m_r = n_r = min(batch, sequences with
+// r).
 void DualSpace::set_times(int batch, bool at_worst) {
     constexpr double kOverlap = 0.5;
     const double N = static_cast<double>(std::max<std::int64_t>(corpus.n_sequences(), 1));
@@ -290,7 +291,7 @@ void DualSpace::set_weights(const FeatureSet& features, std::span<const double> 
     centers_.clear();
     set_eta(0.0);
     const auto from = [&](double theta) { return theta == 0.0 ? 0.0 : -rho2 * theta - std::copysign(rho1, theta); };
-    // The attributes of a row get their mean weight, which leaves the scores unchanged.
+    // The attributes of a row all get their mean weight, which leaves the scores unchanged.
     for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
         for (auto k = static_cast<std::size_t>(features.unigram_ptr[x]);
              k < static_cast<std::size_t>(features.unigram_ptr[x + 1]); ++k) {

@@ -1,17 +1,18 @@
 // The data shared by all steps of dual ascent: G of every feature, and the attributes of each sequence laid out for the
 // kernels.
 //
-// G = sum_i w_i (E_{u_i} F - F_i) is stored for all features of the model, zeros included, and determines the weights:
+// G = sum_i w_i (E_{u_i} F - F_i) is stored for all features of the model, including zeros, and determines the weights:
 //
 //     theta = argmin_theta  G . theta + rho1 |theta|_1 + rho2/2 |theta|^2 + sum_k kappa_k/2 (theta_k - center_k)^2
-//           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,   S(z) = z - rho1 above rho1, z + rho1 below -rho1, else 0
+//           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,   S(z) = z - rho1 above rho1, z + rho1 below -rho1, else
+//           0
 //
-// With kappa = 0 this is the theta of the elastic net. G of a frequent feature is changed by many sequences; with a
-// curvature of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this
-// curvature, and moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
+// With kappa = 0 this is the theta of the elastic net. Many sequences change G of a frequent feature; with a curvature
+// of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this curvature, and
+// moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
 //
-// Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute n
-// theta to a score and n S(G)^2 to D. Rare words have dozens of them.
+// Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute
+// n theta to a score and n S(G)^2 to D. Rare words have dozens of them.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,13 @@ namespace sparsecrf {
 
 class DualSpace {
    public:
-    // `features`: the features of the model; null: all possible ones. The corpus is kept by reference.
+    // `features`: the features of the model; null: all possible ones. Keeps a reference to the corpus.
     DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2);
 
-    // Bytes that a space over this corpus needs, and those of the distributions (DualAscent), so that callers can
+    // The memory for a space over this corpus and for its distributions (DualAscent), in bytes, so that callers can
     // decide whether it fits.
     static double bytes(const Corpus& corpus);
-    static double occurrences(const Corpus& corpus);  // of unigram attributes at positions
+    static double occurrences(const Corpus& corpus);  // occurrences of unigram attributes at positions
 
     DualRows rows(std::int64_t i);
     double excess(double z) const { return z > rho1 ? z - rho1 : z < -rho1 ? z + rho1 : 0.0; }
@@ -41,7 +42,7 @@ class DualSpace {
         double value, conjugate;
     };
     Penalty penalty() const;
-    double conjugate_of_G(double s) const;  // the latter, of s G, 0 <= s <= 1, if Z is G
+    double conjugate_of_G(double s) const;  // the conjugate at s G, 0 <= s <= 1, if Z is G
 
     // The features with nonzero weights, by ascending number, and their weights.
     struct Weights {
@@ -52,38 +53,38 @@ class DualSpace {
     // Sets Z so that it yields these weights, without centers.
     void set_weights(const FeatureSet& features, std::span<const double> w);
 
-    void clear();        // Z = 0, as if there were no centers: then Z is G
+    void clear();        // Z = 0 and no centers, so that Z is G
     void add_centers();  // Z -= kappa center, if Z is G
     // Sets the center to theta and kappa of an attribute to eta times its mass; the mass of pairs is by label.
     void recenter(double eta);
-    // eta, then the place in Z and the value of each nonzero center: labels first, then pairs.
+    // eta, then the index in Z and the value of each nonzero center: labels first, then pairs.
     std::vector<double> centers() const;
     void set_centers(std::span<const double> from);
     void find_active();
-    // Sets `times` for batches of this many sequences, from the number of those in which a row occurs: the expected one,
-    // or the largest possible (dual_step.hpp).
+    // Sets `times` for batches of this size from the number of sequences in the batch that share a row: the expected
+    // number, or the largest possible (dual_step.hpp).
     void set_times(int batch, bool at_worst);
-    // The rows of Z that belong to each of n threads are those from row [k] to [k + 1]: about the same number of
-    // occurrences.
+    // [n + 1] Splits the rows of Z between n threads by number of occurrences: thread k owns rows [k] to [k + 1].
     std::vector<std::uint32_t> shares(int n) const;
 
     const Corpus& corpus;
     const int n_labels, stride;  // Y, Yp
-    const std::size_t pairs;     // numbers of a row of pairs: (Y + 1) Y, padded; in the order of LabelPairs
+    const std::size_t pairs;     // size of a pair row: (Y + 1) Y, padded; ordered as in LabelPairs
     const double rho1, rho2;
     std::vector<std::uint32_t> row_of;          // [X] row of an attribute
     AlignedVector<double> Z;                    // [R, Yp]
     std::vector<std::uint8_t> active;           // [R] whether some |Z| > rho1
-    std::vector<std::int32_t> pair_row;         // [X] row of an attribute that conditions pairs; -1: it does not
+    std::vector<std::int32_t> pair_row;         // [X] pair row of an attribute, or -1
     std::vector<std::uint32_t> pair_attribute;  // [rows] the attribute of a row
     AlignedVector<double> Z_pairs;              // [rows, pairs]
     AlignedVector<double> allowed_pairs;        // [rows, pairs] 1 for a feature, otherwise 0; or empty
-    std::vector<double> times, pair_times;      // [R], [rows] how many times a change counts in a line search
-    std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), n the attributes of the row: pairs 1
+    std::vector<double> times, pair_times;      // [R], [rows] multiplicity of a change in the line search
+    std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), where n is the number of attributes
+                                                // of the row (1 for pairs)
 
    private:
     struct Center {
-        std::size_t at;  // in Z, or Z.size() + place in Z_pairs
+        std::size_t at;  // index in Z, or Z.size() + index in Z_pairs
         double theta;
     };
     void find_rows(const FeatureSet* features);
@@ -102,11 +103,11 @@ class DualSpace {
     }
     double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
     template <class Visit>
-    void for_each_place(Visit visit) const;  // visit(place) for nonzero weights, ascending
+    void for_each_place(Visit visit) const;  // visit(index) for nonzero weights, ascending
 
     double eta_ = 0.0;
-    std::vector<double> n_of_;                        // [R] attributes of a row
-    std::vector<double> sequences_, pair_sequences_;  // [R], [rows] in how many sequences a row occurs
+    std::vector<double> n_of_;                        // [R] number of attributes
+    std::vector<double> sequences_, pair_sequences_;  // [R], [rows] number of sequences with this row
     std::vector<double> mass_, pair_mass_;            // [R], [rows] sum of w v^2 over the positions of an attribute
     std::vector<Center> centers_;                     // ascending
     std::vector<std::uint32_t> one_of_;               // [R] the first attribute of a row
@@ -115,7 +116,7 @@ class DualSpace {
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
     std::vector<std::uint32_t> row_;
-    std::vector<std::uint32_t> ptr_;  // for sequence i from first_[i] + i: one more than rows
+    std::vector<std::uint32_t> ptr_;  // into at_; sequence i starts at first_[i] + i
     std::vector<std::uint32_t> at_;
     std::vector<double> value_;  // parallel to at_, or empty: all 1
 };

@@ -42,7 +42,7 @@ void DualStep::find_direction() {
                 u_.n_pairs(i_) + kLanes - (at_.length() - 1) * Y * Y, 0.0);
 }
 
-// The change of the rows of Z, and the rows that can count in the search.
+// Computes the change of the rows of Z, and the rows that can affect the search.
 void DualStep::find_rows() {
     const DualRows rows = space_.rows(i_);
     const auto stride = static_cast<std::size_t>(space_.stride);
@@ -70,8 +70,8 @@ void DualStep::find_rows() {
     }
 }
 
-// The c in [0, 1] of the step; 0 if none was found. D is concave in c: a c with D' >= 0 is not past the peak. If D' <
-// 0, the parabola through D(0), D(c) and D'(c) estimates the peak and the slope at 0.
+// The step length c in [0, 1]; 0 if none was found. D is concave in c, so a c with D' >= 0 is not past the peak. If D'
+// < 0, the parabola through D(0), D(c) and D'(c) estimates the peak and the slope at 0.
 double DualStep::search() {
     const auto k = static_cast<std::size_t>(i_);
     const auto stride = static_cast<std::size_t>(space_.stride);
@@ -79,7 +79,7 @@ double DualStep::search() {
     const std::size_t n_inner = single ? stride : n_nodes_ - 2 * stride;
     const double* u = u_.nodes(i_) + (single ? 0 : stride);
     const double* d = d_nodes_.data() + (single ? 0 : stride);
-    const double sign = single ? -1.0 : 1.0;  // of the nodes in H
+    const double sign = single ? -1.0 : 1.0;  // sign of the node terms in H
     const auto conjugate = [&](double c, double& slope) {
         double slope_own, square, square_own;
         kernels_.conjugate(near_Z_.data(), near_d_.data(), near_scale_.data(), n_near_, stride, space_.rho1, c, &slope,

@@ -1,14 +1,15 @@
-// One step of dual ascent: u_i <- u_i + c (p_i - u_i) with c by a line search on D.
+// One step of dual ascent: u_i <- u_i + c (p_i - u_i), with c from a line search on D.
 //
-// The steps of a batch start from the same Z, so that threads can share them; their changes of Z are added afterwards.
-// With f the conjugate of the penalty, which is convex and a sum over rows, and row r occurring in n_r sequences of the
-// batch,
+// The steps of a batch start from the same Z, so that threads can run them in parallel; their changes of Z are added
+// afterwards. Let f be the conjugate of the penalty, which is convex and a sum over rows, and let row r occur in n_r
+// sequences of the batch. Then
 //
 //     f_r(Z + sum_j d_j) <= (1/n_r) sum_j f_r(Z + n_r d_j)
 //
 // so line searches in which a change of row r counts m_r = n_r times never lower D together. The changes of different
-// sequences partly cancel, so m_r is about half as large at first (DualSpace::set_times): for a quadratic f that is still
-// an ascent, even if all changes are equal. If D falls nevertheless, DualAscent::never_descend takes m_r = n_r.
+// sequences partly cancel, so m_r is about half as large at first (DualSpace::set_times): for a quadratic f this is
+// still an ascent, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets m_r =
+// n_r.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,16 @@
 
 namespace sparsecrf {
 
-// Holds scratch space: one for each sequence of a batch.
+// Holds scratch space: one per sequence of a batch.
 class DualStep {
    public:
     DualStep(DualSpace& space, DualDistributions& u) : space_(space), u_(u), at_(space), kernels_(kernels()) {}
 
-    // Moves u_i; Z stays as it is.
+    // Moves u_i and leaves Z unchanged.
     void take(std::int64_t i);
-    // Adds the change to the rows first <= r < end of Z; `pairs`: and to those of pairs.
+    // Adds the change to the rows first <= r < end of Z and, with `pairs`, to the pair rows.
     void add_to_Z(std::uint32_t first, std::uint32_t end, bool pairs);
-    // G += w_i (E_{u_i} F - F_i), if Z is G. No step.
+    // G += w_i (E_{u_i} F - F_i), if Z is G. Does not take a step.
     void add_expectations(std::int64_t i);
 
     DualSequence& inference() { return at_; }
@@ -44,13 +45,14 @@ class DualStep {
     const Kernels& kernels_;
 
     std::int64_t i_ = 0;
-    double weight_ = 0.0, c_ = 0.0;                          // w_i; the length of the step
-    std::size_t n_nodes_ = 0;                                // numbers of the nodes, T Yp
-    std::size_t n_near_ = 0, n_own_ = 0;                     // rows of Z that can count: of labels and of pairs
-    AlignedVector<double> d_nodes_;                          // [T, Yp] p - u
-    AlignedVector<double> d_pairs_;                          // [T - 1, Y Y]
-    AlignedVector<double> d_rows_, d_own_;                   // [rows, Yp], [pair rows, pairs] the change of Z
-    AlignedVector<double> near_Z_, near_d_, own_Z_, own_d_;  // rows that can count, and their change m_r times
+    double weight_ = 0.0, c_ = 0.0;         // w_i; step length
+    std::size_t n_nodes_ = 0;               // size of the node arrays, T Yp
+    std::size_t n_near_ = 0, n_own_ = 0;    // rows of Z that can affect the search: label rows, pair rows
+    AlignedVector<double> d_nodes_;         // [T, Yp] p - u
+    AlignedVector<double> d_pairs_;         // [T - 1, Y Y]
+    AlignedVector<double> d_rows_, d_own_;  // [rows, Yp], [pair rows, pairs] the change of Z
+    AlignedVector<double> near_Z_, near_d_, own_Z_, own_d_;  // rows that can affect the search, and m_r times their
+                                                             // change
     std::vector<double> near_scale_, own_scale_;
 };
 

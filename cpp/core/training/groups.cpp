@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::int64_t kMaxPositions = 0xffffffff;  // they are kept in 32 bits
+constexpr std::int64_t kMaxPositions = 0xffffffff;  // stored in 32 bits
 
 // visit(x) for every attribute of a position; an attribute in several of its lists is visited more than once.
 template <class Visit>
@@ -59,7 +59,7 @@ std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return ptr[a + 1] - ptr[a] > ptr[b + 1] - ptr[b]; });
     std::vector<std::uint8_t> group(X, 0);
-    std::vector<std::uint64_t> taken(static_cast<std::size_t>(corpus.n_tokens()), 0);  // one bit a group
+    std::vector<std::uint64_t> taken(static_cast<std::size_t>(corpus.n_tokens()), 0);  // one bit per group
     for (const std::uint32_t x : order) {
         std::uint64_t used = 0;
         for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) used |= taken[positions[k]];

@@ -1,4 +1,4 @@
-// Groups of attributes that never occur at the same position, such as those of one template: their weights can be
+// Groups of attributes that never occur at the same position, e.g. those of one template line: their weights can be
 // updated together after one pass over the data.
 #pragma once
 

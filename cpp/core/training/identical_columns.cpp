@@ -6,7 +6,7 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Class {
-    std::uint32_t size = 0;      // attributes
+    std::uint32_t size = 0;      // number of attributes
     std::uint32_t list = kNone;  // the last list with attributes of the class
     std::uint32_t moved = 0;     // the class they moved to
     double value = 0.0;          // their value in the list that created this class
@@ -14,7 +14,7 @@ struct Class {
 
 }  // namespace
 
-// Refinement of a partition: for every list, the attributes of a class that are in the list split off into a new class.
+// Partition refinement: for every list, the attributes of a class that are in the list split off into a new class.
 std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<std::uint32_t> of) {
     std::vector<Class> classes(of.size());
     for (const std::uint32_t c : of) ++classes[c].size;

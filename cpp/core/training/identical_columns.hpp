@@ -8,8 +8,8 @@
 
 namespace sparsecrf {
 
-// A class for each attribute: two attributes of one class had the same class in `given` and occur in the same lists with
-// the same values. Classes are numbers below the number of attributes.
+// Returns a class for each attribute: attributes have the same class if they have the same class in `given` and occur
+// in the same lists with the same values. Classes are numbers below the number of attributes.
 std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<std::uint32_t> given);
 
 }  // namespace sparsecrf

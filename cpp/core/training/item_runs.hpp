@@ -1,5 +1,5 @@
-// Runs forward-backward on selected items of a plan, one thread per item, for sums that need more of an item than a
-// pass of the oracle keeps.
+// Runs forward-backward on selected items of a plan, one thread per item, for sums that need more data of an item than
+// a pass of the oracle keeps.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct ItemRun {
 
 class ItemRuns {
    public:
-    // References are kept.
+    // Keeps references.
     ItemRuns(const Plan& plan, const Potentials& potentials, int threads)
         : plan_(plan), potentials_(potentials), threads_(threads) {
         for (int k = 0; k < threads; ++k) runs_.push_back({Recursion(potentials, true), {}, {}});
     }
 
-    // For 0 <= k < n the item `number(k)` of the plan: visit(thread, k, item, run).
+    // Calls visit(thread, k, item, run) with item `number(k)` of the plan for 0 <= k < n.
     template <class Number, class Visit>
     void run(std::int64_t n, Number number, Visit visit) {
         parallel_for(n, threads_, 4, [&](int thread, std::int64_t k) {

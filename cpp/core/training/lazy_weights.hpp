@@ -21,7 +21,7 @@ namespace sparsecrf {
 // some steps can receive their penalty at once, with the same result.
 class LazyWeights {
    public:
-    // w, q: [K], owner: the caller.
+    // w, q: [K], owned by the caller.
     LazyWeights(std::span<double> w, std::span<double> q, double u, double rho1, double rho2, std::int64_t n_rows)
         : w_(w), q_(q), u_(u), rho1_(rho1), rho2_(rho2), rows_(static_cast<std::size_t>(n_rows)) {}
 
@@ -38,8 +38,7 @@ class LazyWeights {
         return true;
     }
 
-    // The same for the weights first + each of `places`, whose rho1 is the rho1 of all times a factor (`factors`, by
-    // place).
+    // The same for the weights first + each of `places`, with rho1 multiplied by a factor (`factors`, by place).
     bool settle(std::int64_t row, std::int64_t first, std::span<const std::uint32_t> places,
                 std::span<const double> factors) {
         Row& last = rows_[static_cast<std::size_t>(row)];
@@ -61,8 +60,8 @@ class LazyWeights {
         prefetch(q_.data() + begin);
     }
 
-    // One step of size eta, penalties for a share 1/N of the data. A gradient g of the step is subtracted from settled
-    // weights as (returned factor) * g.
+    // Takes one step of size eta, with penalties for a share 1/N of the data. Subtract a gradient g of this step from
+    // settled weights as (returned factor) * g.
     double advance(double eta, double n) {
         const double decay = 1.0 - eta * rho2_ / n;
         ++step_;
@@ -73,17 +72,17 @@ class LazyWeights {
 
     double scale() const { return scale_; }
     double u() const { return u_; }
-    // Resets S to 1 after every row was settled.
+    // Resets S to 1; every row must be settled.
     void rescale() {
         for (double& q : q_) q *= scale_;
         u_ *= scale_;
         scale_ = 1.0;
         for (Row& row : rows_) row.scale = 1.0;
-        ++step_;  // copies of settled rows may be out of date
+        ++step_;  // invalidates copies of settled rows
     }
 
    private:
-    // factor: multiplies u, which belongs to rho1.
+    // factor: multiplies u, which is based on rho1.
     void clip(std::int64_t begin, std::int64_t end, double factor = 1.0) {
         const double S = scale_, per_S = 1.0 / scale_, u = factor * (S * u_);
         for (std::int64_t k = begin; k < end; ++k) {
@@ -96,11 +95,11 @@ class LazyWeights {
     }
 
     struct Row {
-        double scale = 1.0;      // S when it was last settled
-        std::int64_t step = -1;  // and the step
+        double scale = 1.0;      // S when last settled
+        std::int64_t step = -1;  // step when last settled
     };
 
-    std::span<double> w_;  // [K] a row that was last settled at scale S' holds S'/S times its weights
+    std::span<double> w_;  // [K] a row last settled at scale S' holds S'/S times its weights
     std::span<double> q_;  // [K] in units of S
     double u_;             // in units of S
     const double rho1_, rho2_;

@@ -11,7 +11,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kUnlikelyString = 1e-6;
-constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // labels times positions: 4 bytes each, and more
+constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // cells: labels times positions, at least 4 bytes each
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kMostItems));
-    std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p where p is small: the same for every label
+    std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p over small p, which applies to every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0, n = 0; begin < n_items; begin += n) {
         n = 0;
@@ -87,7 +87,7 @@ void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double
         out.unlikely.emplace_back(place, weight * std::max(p, 0.0));
         return;
     }
-    const auto s = static_cast<std::size_t>(t + 1 - size_[place]);  // of g's first label
+    const auto s = static_cast<std::size_t>(t + 1 - size_[place]);  // position of g's first label
     std::uint32_t& column = out.column_of[s * static_cast<std::size_t>(corpus_.n_labels) + first_[place]];
     if (column == kNoString) {
         const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
@@ -117,7 +117,7 @@ void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
 
 // C of a listed feature extended by the preceding label.
 void NgramScreen::count(std::span<double> counts) const {
-    std::unordered_map<std::uint64_t, std::uint32_t> place;  // of attribute and string
+    std::unordered_map<std::uint64_t, std::uint32_t> place;  // (attribute, string) to index
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
     for (std::size_t k = 0; k < ngram_.size(); ++k) {
         if (ngram_[k] != kNoString) place[key(features_.ngram_attribute[k], features_.ngram_string[k])] = ngram_[k];

@@ -24,15 +24,17 @@ namespace sparsecrf {
 
 class NgramScreen {
    public:
-    // listed: places in the set, ascending, of features of two labels or more, none of them after the start.
+    // listed: indices in the set, ascending, of features with at least two labels that do not begin with the start
+    // label.
     NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                 std::span<const std::int64_t> listed);
 
-    // U and C, [L, Y + 1] by listed feature and label in front (Y: the start), zero on entry.
+    // U and C, [L, Y + 1] by listed feature and preceding label (Y: the start), zero on entry.
     void sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
 
    private:
-    // A listed feature that is likely at a position: w v times min(p, column), where the column holds p of the pairs.
+    // A listed feature that is likely at a position: contributes w v times min(p, column), where the column holds pair
+    // probabilities.
     struct Firing {
         std::uint32_t place, column;
         double weight, p;
@@ -41,7 +43,7 @@ class NgramScreen {
         std::vector<Firing> firing;
         std::vector<double> column;                              // [columns, Y + 1]
         std::vector<std::pair<std::uint32_t, double>> unlikely;  // place, w v p
-        std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString: not needed
+        std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString if not needed
     };
     void gather(const Item& item, ItemRun& run, Found& out) const;
     void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
@@ -52,9 +54,9 @@ class NgramScreen {
     const FeatureSet& features_;
     const ListedFeatures listed_;
     const ListedRows bigram_;                  // listed pairs by attribute
-    std::vector<std::uint32_t> ngram_;         // [n-grams] place among those listed; kNoString: none
+    std::vector<std::uint32_t> ngram_;         // [n-grams] index in the list, or kNoString
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
-    std::uint32_t longest_ = 2;                // the most labels of a listed feature
+    std::uint32_t longest_ = 2;                // largest number of labels of a listed feature
 };
 
 }  // namespace sparsecrf

@@ -55,13 +55,13 @@ Online::Online(const Corpus& corpus, const FeatureSet& features, const Options& 
     path_.resize(static_cast<std::size_t>(longest));
 }
 
-// Requires that all labels are known, nothing is weighted, and every position but the first of a sequence has the same
-// bigram attribute, with value 1, whose features are the transitions.
+// Checks that all labels are known, that there are no weights, and that every position except the first of a sequence
+// has the same bigram attribute with value 1, whose features are the transitions.
 void Online::check_corpus() {
     if (!corpus_.sequence_weight.empty() || !corpus_.token_weight.empty()) {
         throw InputError("online learning: expected no weights of sequences or tokens, found some");
     }
-    std::int64_t seen = -1;  // a position whose lists are checked
+    std::int64_t seen = -1;  // a position whose lists were checked
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
             if (!is_known(corpus_.labels[t])) {
@@ -98,14 +98,14 @@ double Online::run(std::span<const std::int64_t> sequences) {
         decode(i);
         const std::int32_t* labels = corpus_.labels.data() + corpus_.offsets[i];
         int wrong = 0;
-        double score = 0.0;  // of the labels
+        double score = 0.0;  // score of the labels
         for (std::int64_t t = 0; t < corpus_.length(i); ++t) {
             wrong += labels[t] != path_[static_cast<std::size_t>(t)];
             score += score_[static_cast<std::size_t>(t * stride_ + labels[t])];
             if (t > 0) score += lambda_[static_cast<std::size_t>(labels[t - 1] * stride_ + labels[t])];
         }
         if (wrong > 0) {
-            const double missed = best_ - score;  // by how much the labels are worse than the path
+            const double missed = best_ - score;  // how much worse the labels score than the path
             collect(i);
             if (options_.rule == Rule::perceptron) {
                 update(0.0);
@@ -153,7 +153,7 @@ void Online::decode(std::int64_t sequence) {
     }
 }
 
-// delta = F(labels) - F(path). Where both agree, they cancel.
+// delta = F(labels) - F(path), which is zero where the two agree.
 void Online::collect(std::int64_t sequence) {
     const std::int64_t first = corpus_.offsets[sequence];
     const std::int32_t* labels = corpus_.labels.data() + first;
@@ -240,7 +240,7 @@ void Online::apply() {
     attributes_.clear();
 }
 
-// The mean of w over all steps: a change by delta at step s counts in all but the first s of them, so it is w - sum(s
+// The mean of w over all steps: a change delta at step s affects all but the first s steps, so the mean is w - sum(s
 // delta) / steps.
 std::vector<double> Online::average() const {
     std::vector<double> mean = w_;

@@ -1,7 +1,7 @@
-// Learning from mistakes, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive updates
-// (Crammer et al. 2006) and the adaptive regularisation of weights, AROW (Crammer, Kulesza and Dredze 2009). None of
-// them maximises a likelihood. For models with plain transitions; single-threaded, since every step needs the weights
-// of the previous one.
+// Online learning from errors, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive
+// updates (Crammer et al. 2006) and adaptive regularization of weights, AROW (Crammer, Kulesza and Dredze 2009). None
+// of them maximizes a likelihood. For models with plain transitions; single-threaded, because every step needs the
+// weights of the previous one.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ class Online {
     enum class Rule { perceptron, passive_aggressive, arow };
     struct Options {
         Rule rule = Rule::perceptron;
-        int type = 1;                 // of passive_aggressive: 0, I or II
-        double c = 1.0;               // its aggressiveness
-        bool error_sensitive = true;  // whether its margin grows with the number of wrong labels
-        double variance = 1.0;        // of arow: initial variance of every weight
-        double gamma = 1.0;           // of arow: how much a weight resists
+        int type = 1;                 // passive_aggressive: 0, I or II
+        double c = 1.0;               // passive_aggressive: aggressiveness
+        bool error_sensitive = true;  // passive_aggressive: the margin grows with the number of wrong labels
+        double variance = 1.0;        // arow: initial variance of every weight
+        double gamma = 1.0;           // arow: resistance of the weights to change
     };
 
     Online(const Corpus& corpus, const FeatureSet& features, const Options& options);
 
     // All sequences, in an order that depends only on the seed and the epoch.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
-    // A step for each of `sequences`. Returns the sum of their losses, each before its step: the fraction of wrong
-    // labels (perceptron) or the margin violation.
+    // Takes a step for each of `sequences`. Returns the sum of their losses, each before its step: the fraction of
+    // wrong labels (perceptron) or the margin violation.
     double run(std::span<const std::int64_t> sequences);
 
     std::span<const double> weights() const { return w_; }  // [K] after the last step
@@ -51,21 +51,21 @@ class Online {
     const int n_labels_, stride_;  // Y, Yp
 
     std::vector<double> w_;                 // [K]
-    std::vector<double> sum_;               // [K] of the changes, each times the number of its step; not for arow
+    std::vector<double> sum_;               // [K] sum of the changes, each times its step number; not for arow
     std::vector<double> variance_;          // [K] arow
     double step_ = 1.0;                     // number of the next step
-    UnigramRows rows_;                      // w_, to be added up
+    UnigramRows rows_;                      // w_ laid out for sums
     AlignedVector<double> lambda_;          // [Y, Yp] w_ of the transitions
-    std::vector<std::int64_t> transition_;  // [Y, Y] the feature of a pair, -1 where there is none
+    std::vector<std::int64_t> transition_;  // [Y, Y] feature of each pair, or -1
 
     // The current sequence.
-    AlignedVector<double> score_, epsilon_;  // [T, Yp] unigram scores; best scores of the paths up to a label
-    std::vector<std::int32_t> path_;         // [T] the best one
+    AlignedVector<double> score_, epsilon_;  // [T, Yp] unigram scores; best path scores up to each label
+    std::vector<std::int32_t> path_;         // [T] best path
     double best_ = 0.0;                      // its score
     std::vector<double> delta_;              // [K] F(labels) - F(path), 0 except at `touched_`
-    std::vector<std::size_t> touched_;       // each once
+    std::vector<std::size_t> touched_;       // without duplicates
     std::vector<std::uint8_t> is_touched_;   // [K]
-    std::vector<std::uint32_t> attributes_;  // with a feature that is touched
+    std::vector<std::uint32_t> attributes_;  // attributes with a touched feature
 };
 
 }  // namespace sparsecrf

@@ -66,7 +66,7 @@ Oracle::Prepared& Oracle::prepare(const FeatureSet& features, std::span<const do
 }
 
 void Oracle::trim() const {
-    constexpr std::int64_t kMany = 1 << 20;  // entries, 4 bytes each in a few tables
+    constexpr std::int64_t kMany = 1 << 20;  // entries of 4 bytes in a few tables
     if (corpus_.unigram_lists.n_entries() >= kMany) trim_heap();
 }
 
@@ -81,7 +81,7 @@ void Oracle::release_tables() {
     if (prepared_ == nullptr) return;
     prepared_->rows = {};
     prepared_->potentials.reset();
-    prepared_->families.clear();  // the next pass rebuilds them: the set may no longer exist
+    prepared_->families.clear();  // the next pass rebuilds them, because the set may no longer exist
     trim();
 }
 
@@ -177,7 +177,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     check(features, w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
-    release_sums(of);  // screening ends the gradients over a set: their memory is freed for the sums here
+    release_sums(of);  // screening ends the gradients over a set; free their memory for the sums here
     Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(), {&screen});
     screen.finish(*of.potentials);
@@ -248,9 +248,9 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     }
     SequenceFactors factors(corpus_, plan_, features, w, listed, options.centre);
     Prepared& of = prepare(features, w);
-    release_sums(of);  // the gradients of all sequences need the room
+    release_sums(of);  // the gradients of all sequences need the memory
     factors.collect(*of.potentials, options, threads_);
-    const auto own = [&] {  // G of this corpus, at the listed places
+    const auto own = [&] {  // G of this corpus, at the listed indices
         const std::vector<double> whole = gradient_with_factors(features, w, factors.factors());
         std::vector<double> g(listed.size());
         for (std::size_t k = 0; k < g.size(); ++k) g[k] = whole[static_cast<std::size_t>(listed[k])];
@@ -296,7 +296,7 @@ double Oracle::gradient(const FeatureSet& features, std::span<const double> w, s
         std::any_of(plan_.items.begin(), plan_.items.end(), [](const Item& i) { return i.weight < 0.0; });
     std::vector<double> weights = item_weights();
     const double sum = expectations(features, w, weights, g, mixed ? std::span<double>() : h);
-    if (mixed && !h.empty()) {  // of the items of positive weight alone
+    if (mixed && !h.empty()) {  // only for items with positive weight
         for (double& weight : weights) weight = std::max(weight, 0.0);
         std::vector<double> unused(g.size());
         expectations(features, w, weights, unused, h);

@@ -35,41 +35,42 @@ class Oracle {
     double loss(const FeatureSet& features, std::span<const double> w);
 
     // The same, with gradient g = E - C and, if not empty, curvature h = sum_t w v^2 p (1 - p).  g, h: [K]
-    // `counts`: C, if the caller has it; otherwise it is counted, and kept for the next call with the same set.
+    // `counts`: C, if the caller has it; otherwise it is computed and kept for the next call with the same set.
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
 
-    // Curvature between the features of a block (places in the set, ascending) at w, over every n-th item
+    // Curvature between the features of a block (indices in the set, ascending) at w, over every n-th item
     // (block_curvature.hpp).  h: [M, M]
     void block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
                          int every, std::span<double> h);
 
-    // The dual point with a factor for each sequence at w (sequence_factors.hpp); listed: places in the set, ascending.
-    // Returns its entropy.  G: [L] on entry the gradient of all data at w, of other corpora too, which keep s = 1; on
-    // return that of this corpus alone, with the factors found.
+    // The dual point at w with a factor for each sequence (sequence_factors.hpp). listed: indices in the set,
+    // ascending. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora, which
+    // keep s = 1; on return that of this corpus alone with the new factors.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                             const FactorOptions& options, std::span<double> G);
 
     // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, no label is missing, and there are
-    // no dense columns. `lists`: for every feature of an attribute in a list.
+    // no dense columns. `lists`: only for features of attributes in lists.
     bool signs_agree(bool lists = false) const;
 
-    // Sums of w v by attribute: what expectations are under uniform labels. `absolute`: of |w v|.
+    // Sums of w v by attribute, from which expectations under uniform labels follow. `absolute`: sums of |w v|.
     Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
 
-    // By attribute: the sums from which the usual size of its values is computed.
+    // By attribute: the sums that determine the typical size of its values.
     ValueLogs value_logs() const { return ValueLogs(corpus_, plan_); }
 
-    // Numbers of all features, whether or not in the set, whose expectation at w could exceed `bound` > 0; ascending.
+    // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
-    // For the features at these places (ascending, two labels or more, none after the start) with each label in front,
-    // the start label last: a bound on their expectation and their count (ngram_screen.hpp).  bound, counts: [L, Y + 1]
+    // For the features with these indices (ascending, at least two labels, none beginning with the start label)
+    // preceded by each label, the start label last: an upper bound on their expectation, and their count
+    // (ngram_screen.hpp).  bound, counts: [L, Y + 1]
     void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                       std::span<double> bound, std::span<double> counts);
 
-    // The same for a corpus that is one of several shards, whose absolute masses sum to `whole`: the part that it
-    // contributes to the candidates of all shards (screen.hpp).
+    // The same for one of several shards, whose absolute masses sum to `whole`: its contribution to the candidates of
+    // all shards (screen.hpp).
     ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
                          double fraction);
 
@@ -91,13 +92,13 @@ class Oracle {
     struct Prepared {
         Prepared(const Corpus& corpus, const FeatureSet& features, Kernel kernel, int threads)
             : serial(features.serial), tables(corpus, features, kernel, threads) {}
-        const std::uint64_t serial;  // of the set
+        const std::uint64_t serial;  // serial number of the set
         SetTables tables;
         std::vector<std::unique_ptr<Family>> families;  // none after release_tables
         UnigramRows rows;
         std::optional<Potentials> potentials;
     };
-    // The state with the tables of these weights.
+    // The state with the tables for these weights.
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
     // The plan of a pass.
     const Plan& plan_for(const Potentials& potentials);
@@ -105,9 +106,9 @@ class Oracle {
     void release_sums(Prepared& of);
     // Returns the memory of released tables to the system if there is much of it.
     void trim() const;
-    // A completed screening pass. `whole`: as for Screen.
+    // Runs a complete screening pass. `whole`: as for Screen.
     Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
-    // Adds E, and h; `weights` of the items.
+    // Adds E and, if not empty, h. weights: of the items.
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
                         std::span<double> g, std::span<double> h);
     // The gradient of sum_i s_i loss_i.  s: [items]
@@ -118,8 +119,8 @@ class Oracle {
     const Kernel kernel_;
     const int threads_;
     const Plan plan_;
-    std::optional<Plan> large_plan_;  // the same items in larger blocks, made when label n-grams need it
-    std::vector<double> counts_;      // of the feature set counts_of_
+    std::optional<Plan> large_plan_;  // the same items in larger blocks, built when label n-grams need it
+    std::vector<double> counts_;      // for the feature set counts_of_
     std::uint64_t counts_of_ = 0;
     std::unique_ptr<Prepared> prepared_;
     std::vector<BlockRows> rows_;  // [threads]

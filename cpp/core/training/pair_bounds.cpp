@@ -10,12 +10,12 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoTable = 0xffffffffu;
-constexpr double kLarge = 0.01;  // few labels of a position exceed it, and squares of the others are small
+constexpr double kLarge = 0.01;  // few labels of a position exceed it, and the squares of the others are small
 
-// visit(y, x(y)) for the large numbers of a row; adds the squares of the others.
+// visit(y, x(y)) for the large numbers of a row; adds the squares of the others to `squares`.
 template <class Visit>
 void split(const double* x, int n, double* squares, Visit visit) {
-    constexpr int kAtATime = 8;  // n is a multiple of it
+    constexpr int kAtATime = 8;  // n is a multiple of this
     for (int y = 0; y < n; y += kAtATime) {
         double largest = 0.0;
         for (int i = y; i < y + kAtATime; ++i) largest = std::max(largest, x[i]);

@@ -1,14 +1,14 @@
-// Bounds on the expectations of all label pairs of a base list, for models with many labels.
+// Upper bounds on the expectations of all label pairs of a base list, for models with many labels.
 //
-// At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so what is needed is
-// U(y', y) = sum_t alpha_{t-1}(y') v_t(y): Y^2 products a position, nearly all of them of two small numbers. With l the
-// part of a number above kLarge, and s the rest (alpha = l + s, one of them 0; v likewise),
+// At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so we need U(y', y) = sum_t
+// alpha_{t-1}(y') v_t(y): Y^2 products per position, nearly all of two small numbers. Split each number into a part l
+// above kLarge and a part s below (alpha = l + s, one of them 0; v likewise). Then
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
-// where the first two sums cost Y for each large number, a few a position, and by Cauchy and Schwarz
+// where the first two sums cost Y for each large number, of which a position has only a few, and by Cauchy-Schwarz
 //     sum_t s_alpha(y') s_v(y) <= sqrt(sum_t s_alpha(y')^2) sqrt(sum_t s_v(y)^2).
-// All E with a nonzero weight come from the list, except where a rest list corrects a pair: there alpha E (exp(delta) -
-// 1) v is added if positive. So U E bounds the expectation from above, and closely: of 630,000 pairs whose two labels
-// are both frequent enough (screen.hpp), some thousands are left (benchmarks/record/parts.md).
+// E is that of the list, except where a rest list corrects a pair: there alpha E (exp(delta) - 1) v is added if
+// positive. So U E is an upper bound of the expectation, and a tight one: of 630,000 pairs whose two labels are both
+// frequent enough (screen.hpp), a few thousand are left (benchmarks/record/parts.md).
 #pragma once
 
 #include <cstdint>
@@ -24,23 +24,23 @@ namespace sparsecrf {
 
 class PairBounds {
    public:
-    PairBounds() = default;  // of no list
-    // Of these base lists.
+    PairBounds() = default;  // no lists
+    // For these base lists.
     PairBounds(const Corpus& corpus, std::vector<std::uint32_t> lists, int threads);
 
     // The maximum number of lists, so that the tables of this class take at most 256 MB.
     static std::size_t most_lists(int n_labels);
 
-    // The inner positions of a block of the plan.
+    // Adds the inner positions of a block of the plan.
     void add(int thread, const Block& block, const BlockRows& rows, Turn& turn);
-    // After the last block, once.
+    // Call once after the last block.
     void finish(const Potentials& potentials);
 
-    // Whether it covers any list.
+    // Whether there are any lists.
     bool any() const { return !tables_.empty(); }
     // Whether the bounds are valid: not in the log domain, with label n-grams, or if items have negative weights.
     bool known() const { return any() && !failed_; }
-    // An upper bound of sum_t w p_t(y', y) over the inner positions of one of the lists; after finish.
+    // An upper bound of sum_t w p_t(y', y) over the inner positions of one of the lists; needs finish.
     double at(std::uint32_t list, std::uint32_t previous, std::uint32_t y) const {
         return tables_[table_of_[list]].sums[std::size_t{previous} * static_cast<std::size_t>(stride_) + y];
     }
@@ -48,7 +48,7 @@ class PairBounds {
    private:
     struct Table {
         std::uint32_t list;
-        AlignedVector<double> sums;      // [Y + 1, Yp] U of large alpha; after finish U E. The last row is unused
+        AlignedVector<double> sums;      // [Y + 1, Yp] U of large alpha; U E after finish. The last row is unused
         AlignedVector<double> columns;   // [Y, Yp] (y, y'): U of small alpha and large v; until finish
         std::vector<double> alpha2, v2;  // [Yp] sums of squares of the small numbers
     };
@@ -64,8 +64,8 @@ class PairBounds {
     };
     // Scratch of a thread for the current block.
     struct Scratch {
-        std::vector<Large> alpha, v;                  // by table and label, then in the order of positions
-        std::vector<Correction> twice, more;          // of large alpha and large v, which both have; of rest lists
+        std::vector<Large> alpha, v;                  // by table and label, then by position
+        std::vector<Correction> twice, more;          // large alpha times large v, counted twice; rest lists
         std::vector<std::vector<double>> alpha2, v2;  // [tables]
         bool failed = false;
     };
@@ -75,7 +75,7 @@ class PairBounds {
                   std::size_t n_shares);
 
     int n_labels_ = 0, stride_ = 0, threads_ = 1;
-    std::vector<std::uint32_t> table_of_;  // [base lists] or kNoTable
+    std::vector<std::uint32_t> table_of_;  // [base lists] index, or kNoTable
     std::vector<Table> tables_;
     std::vector<Scratch> scratch_;  // [threads]
     bool failed_ = false;

@@ -49,9 +49,9 @@ Plan::Plan(const Corpus& corpus, Blocks blocks_wanted)
     if (blocks_wanted != Blocks::none) cut(corpus, blocks_wanted == Blocks::large);
 }
 
-// Loss of a sequence: sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, s_j the distinct
-// positive token weights. Without token weights there is one layer, and nothing is fixed. A label known only to be in a
-// set is restricted to that set.
+// The loss of a sequence is sum_j (s_j - s_{j-1}) { log Z(labels fixed where w_t < s_j) - numerator }, where s_j are
+// the distinct positive token weights. Without token weights there is one layer and nothing is fixed. A label that is
+// only known to be in a set is restricted to that set.
 void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     const std::int64_t first = corpus.offsets[i], last = corpus.offsets[i + 1];
     std::vector<double> levels{1.0};
@@ -79,8 +79,8 @@ void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     if (below > 0.0) add_numerator(corpus, i, corpus.weight(i) * below);
 }
 
-// numerator = log Z(labels fixed). If all are known, this is theta . F(x, y), from counts taken once; otherwise it
-// needs a second forward-backward, with negative weight.
+// numerator = log Z(labels fixed). If all labels are known, this is theta . F(x, y), from counts that are computed
+// once; otherwise it needs a second forward-backward with negative weight.
 void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     if (corpus.is_labelled(i)) {
         count_weight[static_cast<std::size_t>(i)] = weight;
@@ -90,7 +90,7 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     fixed.insert(fixed.end(), corpus.labels.begin() + corpus.offsets[i], corpus.labels.begin() + corpus.offsets[i + 1]);
 }
 
-// Blocks of about kBlockBytes of rows, three per position, which fit into a cache. They are smaller if there would
+// Blocks have about kBlockBytes of rows, three per position, and fit in a cache. They are smaller if there would
 // otherwise be too few blocks for all threads.
 void Plan::cut(const Corpus& corpus, bool large) {
     const std::int64_t kBlockBytes = large ? 1 << 21 : 1 << 20, kFewest = large ? 16 : 32;

@@ -1,8 +1,8 @@
 // The plan of a pass over a labelled corpus: items, divided into blocks, with the inverted indices of each block.
 //
-// Each block is processed by one thread, which runs its sequences, then adds to the sums in steps, each after the same
-// step of the previous block. So terms are added in the order of the positions, no sum depends on the number of
-// threads, and one gradient is enough, instead of one per thread.
+// One thread processes a block: it runs the sequences, then adds to the sums in steps, each after the same step of the
+// previous block. Terms are therefore added in the order of the positions, sums do not depend on the number of threads,
+// and a single gradient is enough instead of one per thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace sparsecrf {
 // One forward-backward: a whole sequence, or a sequence with some labels fixed.
 struct Item {
     std::int64_t sequence;
-    double weight;       // of log Z in the loss: negative for the numerator of a partly labelled sequence
+    double weight;       // weight of log Z in the loss; negative for the numerator of a partly labelled sequence
     std::int64_t fixed;  // offset into Plan::fixed, or -1
 };
 
@@ -24,7 +24,7 @@ struct Occurrences {
     std::vector<std::uint32_t> keys;
     std::vector<std::uint32_t> ptr{0};
     std::vector<std::uint32_t> rows;  // rows of the block, ascending within a key
-    std::vector<double> values;       // parallel to rows, or empty: all 1
+    std::vector<double> values;       // parallel to rows; empty: all 1
     double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
@@ -41,8 +41,8 @@ struct Block {
 
 class Plan {
    public:
-    // The size of blocks: none (items only), small enough for a cache, or larger, for sequences that are processed side
-    // by side (NgramBatch).
+    // The size of blocks: none (items only), small enough for a cache, or larger, for processing sequences side by side
+    // (NgramBatch).
     enum class Blocks { none, cached, large };
     explicit Plan(const Corpus& corpus, Blocks blocks = Blocks::cached);
 
@@ -52,7 +52,7 @@ class Plan {
     }
 
     std::vector<Item> items;
-    std::vector<std::int32_t> fixed;  // labels or label sets of the items that have them, kMissing = free
+    std::vector<std::int32_t> fixed;  // labels or label sets of items that fix them; kMissing: free
     std::vector<Block> blocks;
     std::vector<double> count_weight;  // [N] weight of a sequence's own features in the empirical counts
     std::int64_t max_rows = 0, max_items = 0;

@@ -6,7 +6,7 @@
 
 namespace sparsecrf {
 
-// Used by every local model, in Python too (bound as RIDGE and RADIUS).
+// Used by every local model, also in Python (as RIDGE and RADIUS).
 inline constexpr double kRidge = 0.1;   // added to the curvature of every feature
 inline constexpr double kRadius = 1.0;  // no weight moves further in one step
 
@@ -19,21 +19,22 @@ struct Quadratic {
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
     // Features of a block have a full matrix as B0 instead and are not coupled to features outside it.
-    std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty: there is no block
+    std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty: no block
     std::span<const double> block;        // [M, Mp] symmetric, Mp: M padded to kLanes; B0 is `scale` times this
     double scale;
     int width;  // Mp
     // B = B0 - P P^T + Q Q^T; a row of `factors` is the row of P followed by the row of Q.
     std::span<const double> factors;  // [K, rank]
-    int rank, subtracted;             // columns of P and Q together, of P: multiples of kLanes
+    int rank, subtracted;             // columns of P and Q together, and of P; multiples of kLanes
     double rho1, rho2;
     std::span<const double> rho1_of = {};  // [K] replaces rho1 by one value per feature; empty: rho1 for all
-    // [K] the size of the values of each feature's attribute, empty: 1. Weights are measured in 1 / unit, slopes in unit.
+    // [K] the typical size of the values of each feature's attribute; empty: 1. Weights are measured in 1 / unit,
+    // slopes in unit.
     std::span<const double> unit = {};
     double unit_of(std::size_t k) const { return unit.empty() ? 1.0 : unit[k]; }
 };
 
-// Minimises  g . d + d' B d / 2 + sum_k rho1_k |w_k + d_k| + rho2 |w + d|^2 / 2  over |d_k| <= radius / unit_k by
+// Minimizes  g . d + d' B d / 2 + sum_k rho1_k |w_k + d_k| + rho2 |w + d|^2 / 2  over |d_k| <= radius / unit_k by
 // coordinate descent, until the sum of |change| * curvature / unit of a sweep falls to `tolerance` times that of the
 // first. d: [K], zero on entry. Returns the number of sweeps.
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d);

@@ -11,14 +11,14 @@ namespace sparsecrf {
 namespace {
 
 constexpr int kRootSteps = 30;
-constexpr double kRootTolerance = 1e-9;  // of the largest that a weight can be
+constexpr double kRootTolerance = 1e-9;  // relative to the largest possible weight
 
 struct Group {
     std::vector<std::size_t> members;  // features, ascending
     std::vector<std::size_t> inside;   // groups inside this one, coarse to fine
-    std::size_t level;                 // 0: the finest
-    std::int32_t parent = -1;          // the next larger group around it
-    std::size_t nonzero = 0;           // members whose weight is not 0
+    std::size_t level;                 // 0 is the finest
+    std::int32_t parent = -1;          // the smallest group that contains it
+    std::size_t nonzero = 0;           // number of nonzero members
     double square = 0.0;               // ||z_G||^2
 };
 
@@ -37,7 +37,7 @@ class Descent {
                 if (of < 0) continue;
                 groups_[of].members.push_back(k);
                 groups_[of].level = level;
-                if (root_[k] >= 0) groups_[root_[k]].parent = of;  // the one that was the largest so far
+                if (root_[k] >= 0) groups_[root_[k]].parent = of;  // the largest one so far
                 root_[k] = of;
             }
         }
@@ -89,7 +89,7 @@ class Descent {
             const std::int32_t of = group_[level * n_ + k];
             if (of < 0) continue;
             const Group& group = groups_[of];
-            if (group.nonzero == 0 && group.members.size() > 1) return 0.0;  // `enter` decides for all of them
+            if (group.nonzero == 0 && group.members.size() > 1) return 0.0;  // `enter` handles these groups as a whole
             if (group.nonzero == (z0 != 0.0 ? 1u : 0u)) {
                 tolerated += eta_[of];
             } else {
@@ -110,7 +110,7 @@ class Descent {
         double eta, rest;  // rest: r_G
     };
 
-    // How far weight k may move.
+    // The maximum change of weight k.
     double radius(std::size_t k) const { return radius_ / q_.unit_of(k); }
 
     // Newton's method, safeguarded by an interval that contains the solution.
@@ -152,7 +152,7 @@ class Descent {
         return change;
     }
 
-    // S: soft threshold, then the groups up to this one, fine to coarse. v: by place among its members.
+    // S: soft-thresholds v, then shrinks by the groups up to this one, fine to coarse. v: by index among its members.
     void shrink(const Group& group, std::vector<double>& v) {
         for (double& x : v) x = std::copysign(std::max(std::fabs(x) - q_.rho1, 0.0), x);
         for (std::size_t level = 0; level <= group.level; ++level) {
@@ -273,7 +273,7 @@ class Descent {
     std::vector<std::int32_t> root_;  // [K] the largest group of each feature, or -1
     std::vector<double> targets_;     // [K] T of the last step
     std::vector<double> scratch_;     // [groups] zero between calls
-    std::vector<double> v_, before_;  // by place among the members of a group
+    std::vector<double> v_, before_;  // by index among the members of a group
     std::vector<Term> terms_;
 };
 

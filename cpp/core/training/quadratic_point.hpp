@@ -1,5 +1,5 @@
-// The current point of coordinate descent on a quadratic model, with what is needed to compute a derivative and to move
-// a coordinate.
+// The current point of coordinate descent on a quadratic model, with the data to compute a derivative and to move a
+// coordinate.
 #pragma once
 
 #include <algorithm>

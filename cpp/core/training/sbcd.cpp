@@ -10,7 +10,8 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kItemsAtATime = 64;  // one sum each; fixed, so that results do not depend on threads
+constexpr std::size_t kItemsAtATime = 64;  // one sum per chunk; fixed, so that results do not depend on the number of
+                                           // threads
 constexpr double kMoreDamping = 4.0, kLessDamping = 0.8, kMostDamping = 1e9;
 
 // The value of attribute x in a list, or 0.
@@ -165,7 +166,7 @@ double Sbcd::visit(const FeatureSet& features, std::uint32_t x, const Row& row, 
                    std::span<double> g, std::span<double> h) const {
     const std::span<const std::uint32_t> items = items_.of(x);
     const std::size_t n = g.size(), parts = (items.size() + kItemsAtATime - 1) / kItemsAtATime;
-    std::vector<double> sums(2 * n * parts, 0.0), log_z(parts, 0.0);  // g, then h, of each part
+    std::vector<double> sums(2 * n * parts, 0.0), log_z(parts, 0.0);  // g, then h, for each part
     parallel_for(static_cast<std::int64_t>(parts), threads_, 1, [&](int thread, std::int64_t part) {
         const std::size_t first = static_cast<std::size_t>(part) * kItemsAtATime;
         const std::span<double> own(sums.data() + 2 * n * static_cast<std::size_t>(part), 2 * n);

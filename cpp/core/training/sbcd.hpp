@@ -1,5 +1,5 @@
-// Coordinate descent (the paper, Algorithms 1 and 2): updates one weight, or all weights of one attribute, at a time,
-// with a forward-backward of the sequences that contain the attribute for each block.
+// Coordinate descent (the paper, Algorithms 1 and 2): updates one weight, or all weights of one attribute, at a time.
+// Each block requires a forward-backward over the sequences that contain the attribute.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,21 @@ class Sbcd {
 
     struct Options {
         double rho1, rho2;
-        // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), mu coupled to its lambda, no
-        //   weight moving by more than 1 / unit, the size of its attribute's values; damping is the block's own, raised until the objective does not rise.
-        // > 0: as printed, every weight by equation (coord_update) with this much times h as curvature, unchecked.
+        // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), mu coupled to its lambda. No
+        // weight moves by more than 1 / unit, where unit is the typical size of its attribute's values. Each block has
+        // its own damping, which is raised until the objective does not increase.
+        // > 0: as printed in the paper, every weight by equation (coord_update) with h times this number as curvature,
+        // unchecked.
         double as_printed;
         // Blocks of one weight instead of one attribute (Algorithm 1).
         bool coordinatewise;
     };
-    // One sweep over the attributes of `features`; w is changed in place. counts: C, [K]. Returns the number of
+    // One sweep over the attributes of `features`; changes w in place. counts: C, [K]. Returns the number of
     // forward-backwards, in units of a pass over all data.
     double sweep(const FeatureSet& features, std::span<double> w, std::span<const double> counts,
                  const Options& options);
 
-    // What sweeps have learnt: [X]. A copy that is given the same goes on alike.
+    // [X] The state that sweeps carry over. A copy with the same state continues identically.
     const std::vector<double>& damping() const { return damping_; }
     void set_damping(std::span<const double> damping) { damping_.assign(damping.begin(), damping.end()); }
 
@@ -52,16 +54,16 @@ class Sbcd {
     };
     static Lists lists_by_attribute(const ListPool& pool, std::uint32_t n_attributes);
 
-    // A thread's own.
+    // One per thread.
     struct Worker {
         Recursion recursion;
         OwnedLattice lattice;
     };
-    // Improves the weights of one block; returns the number of items that were run.
+    // Improves the weights of one block; returns the number of items processed.
     double improve(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
                    UnigramRows& rows, Potentials& potentials, std::span<double> w, std::span<const double> counts,
                    const Options& options);
-    // weight * log Z of the items of x; with g, also E (added to g) and curvature (added to h) of its features.
+    // weight * log Z of the items of x; with g, also adds E to g and the curvature to h, for its features.
     double visit(const FeatureSet& features, std::uint32_t x, const Row& row, std::vector<Worker>& workers,
                  std::span<double> g, std::span<double> h) const;
     double add_item(const FeatureSet& features, std::uint32_t x, const Row& row, const Item& item, Worker& worker,

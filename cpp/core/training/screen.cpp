@@ -12,11 +12,11 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoRow = ListPool::kDropped;
-// Sums of all cells of all attributes take more than this: those of rare attributes are kept of likely cells only.
+// If the sums of all cells of all attributes take more than this, only likely cells are kept for rare attributes.
 constexpr std::size_t kLargestTable = std::size_t{1} << 25;
-// Fewer labels have so few pairs that a gradient of all of them costs little.
+// With fewer labels, a gradient over all pairs is cheap.
 constexpr int kManyLabels = 256;
-// What sums of positive numbers may have lost by rounding.
+// Upper bound of the relative rounding error of sums of positive numbers.
 constexpr double kRounding = 1e-9;
 
 // mass[x] += weight * v, or weight * |v|, for the attributes of a list.
@@ -206,7 +206,7 @@ void Screen::each_unigram(Visit visit) const {
         const double* sums = unigram_.sums.data() + row * static_cast<std::size_t>(cell_stride_);
         for (int c = 0; c < n_cells_; ++c) visit(unigram_, row, c, sums[c]);
     };
-    std::size_t next = 0;  // frequent attribute
+    std::size_t next = 0;  // next frequent attribute
     for (std::size_t row = 0; row < rare_.size(); ++row) {
         while (next < unigram_.keys.size() && unigram_.keys[next] < rare_keys_.keys[row]) frequent(next++);
         for (const SparseSums::Entry& e : rare_.row(row)) {
@@ -216,7 +216,7 @@ void Screen::each_unigram(Visit visit) const {
     while (next < unigram_.keys.size()) frequent(next++);
 }
 
-// Base attributes: their lists' sums, in the order of the lists.
+// For base attributes, adds the sums of their lists in list order.
 void Screen::finish(const Potentials& potentials) {
     pairs_.finish(potentials);
     const ListPool& lists = corpus_.base_lists;
@@ -274,7 +274,7 @@ std::vector<std::int64_t> Screen::candidates() const {
     each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
         if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
     });
-    // Pairs of labels, or of classes, both above the bound; kept(x, y', y): that are not ruled out otherwise.
+    // Pairs of labels or classes that are both above the bound; kept(x, y', y) rules out others.
     const auto add_pairs = [&](const FeatureRange& range, const LabelPairs& pairs, auto above, auto kept) {
         for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
             const auto add = [&](std::uint32_t before, std::uint32_t y) {

@@ -1,18 +1,18 @@
-// Which features outside a working set could violate their optimality condition at weight zero.
+// Finds the features outside a working set that could violate their optimality condition at weight zero.
 //
-// For non-negative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
+// For nonnegative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
-// and only pairs for which both exceed the bound need to be looked at. O(Y) a position, exact. The same holds for pairs
-// of classes of labels, whose sums are those of their labels. With many labels, pairs of attributes of base lists have a
-// better bound besides (pair_bounds.hpp).
+// and only pairs for which both exceed the bound are candidates. This costs O(Y) per position and never misses a
+// feature. The same holds for class pairs, whose sums are those of their labels. With many labels, pairs of base-list
+// attributes have an additional, tighter bound (pair_bounds.hpp).
 //
-// A corpus in shards needs the sums over all of them, and each knows its own a_s only. Let m_s be the mass of x in
-// shard s (the sum of |w v|) and M that of all shards: a_s / m_s is a mean probability. Shard s tells a_s where it
-// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the others have,
-//     sum_s a_s  <=  sum_{s that tell} a_s  +  c b (1 - sum_{s that tell} m_s / M)  =: U,
-// and a cell that no shard tells has U = c b <= b: the cells with U > b are all whose sum exceeds b, and few others.
-// What is told follows the mean probability of a cell, not the number of shards. A single shard has share 1: U is its
-// sum.
+// A sharded corpus needs the sums over all shards, but each shard knows only its own a_s. Let m_s be the mass of x in
+// shard s (the sum of |w v|) and M the mass in all shards: a_s / m_s is a mean probability. Shard s reports a_s if it
+// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the other shards have,
+//     sum_s a_s  <=  sum_{s that report} a_s  +  c b (1 - sum_{s that report} m_s / M)  =: U,
+// and a cell that no shard reports has U = c b <= b. The cells with U > b therefore include all cells whose sum exceeds
+// b, and few others. How much is reported depends on the mean probabilities of the cells, not on the number of shards.
+// A single shard has share 1, and U is its sum.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,16 @@
 
 namespace sparsecrf {
 
-// Sums of w v of every attribute over the positions where it occurs: unigram lists, bigram lists of first and of other
-// positions. Under uniform labels a feature's expectation is 1/Y, 1/Y, 1/Y^2 of its attribute's. `absolute`: of |w v|.
+// Sums of w v for every attribute over the positions where it occurs: in unigram lists, and in bigram lists of first
+// and of later positions. Under uniform labels the expectation of a feature is 1/Y, 1/Y, 1/Y^2 of its attribute's sum.
+// `absolute`: sums of |w v|.
 struct Masses {
     std::vector<double> unigram, start, inner;  // [X]
 };
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
-// Sums of a shard by cell (x, y), ascending: four ranges one after the other, each numbered like unigram features
-// (parts of labels included, in the first alone), of unigram attributes, A, B, and B at first positions.
+// Sums of a shard by cell (x, y), ascending: four consecutive ranges, each numbered like unigram features (with label
+// parts only in the first), for unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s
@@ -47,27 +48,27 @@ struct ShardSums {
 
 class Screen final : public BlockSums {
    public:
-    // Candidates are the features whose expectation could exceed `bound` > 0. `whole`: masses (absolute) of all shards.
-    // `parts` of the labels, or null: the expectation of a part is the sum of those of its labels.
+    // Candidates are the features whose expectation could exceed `bound` > 0. `whole`: absolute masses of all shards.
+    // `parts`: label parts, or null; the expectation of a part is the sum over its labels.
     Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, double bound, int threads,
            const Masses* whole = nullptr);
 
-    // Block b of the plan.
+    // Adds block b of the plan.
     void add(int thread, std::size_t b, BlockRows& rows, Turn& turn) override;
-    // After the last block, once.
+    // Call once after the last block.
     void finish(const Potentials& potentials);
-    // Numbers of the candidates (FeatureSet::from_numbers), ascending; of a corpus that is all there is.
+    // Numbers of the candidates (FeatureSet::from_numbers), ascending, for a corpus with a single shard.
     std::vector<std::int64_t> candidates() const;
-    // What a shard tells: the sums above `fraction` (c) times its share of the bound.
+    // What a shard reports: the sums above `fraction` (c) times its share of the bound.
     ShardSums sums_above(double fraction) const;
 
    private:
-    // Sums by attribute, for those with enough mass to exceed the bound at all: others have no row.
+    // Sums by attribute. Attributes whose mass is too small to exceed the bound have no row.
     struct Rows {
         std::vector<std::uint32_t> row_of;  // [X] or kNoRow
         std::vector<std::uint32_t> keys;    // attribute of each row
-        std::vector<double> share;          // [rows] of its mass in all shards
-        AlignedVector<double> sums;         // [rows, Yp], of unigram attributes [rows, Cp]
+        std::vector<double> share;          // [rows] share of the attribute's mass in all shards
+        AlignedVector<double> sums;         // [rows, Yp]; for unigram attributes [rows, Cp]
     };
     Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, const Masses& mass, const Masses* whole,
            double bound, int threads);
@@ -78,30 +79,31 @@ class Screen final : public BlockSums {
     void add_frequent(const Occurrences& all, std::int64_t key, const BlockRows& rows);
     void add_rare(const Occurrences& all, std::int64_t key, const BlockRows& rows, const SparseSums::Likely& likely,
                   SparseSums::Scratch& scratch);
-    // The base lists that hold an attribute with enough mass, where labels are many and the lists few; else none.
+    // The base lists that contain an attribute with enough mass, if there are many labels and few lists; otherwise
+    // none.
     std::vector<std::uint32_t> lists_to_bound() const;
-    // By row of previous_: the base lists of its attribute, with |value|; empty where their bounds are not known.
+    // By row of previous_: the base lists of its attribute, with |value|; empty if their bounds are not known.
     std::vector<std::vector<std::pair<std::uint32_t, double>>> base_lists_of_attributes() const;
-    // visit(rows, row, cell, at most the sum) of unigram attributes, ascending.
+    // visit(rows, row, cell, upper bound of the sum) for unigram attributes, ascending.
     template <class Visit>
     void each_unigram(Visit visit) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
-    const LabelParts* parts_;  // of the labels; null: none
+    const LabelParts* parts_;  // label parts, or null
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
     const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp
     Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
-    // With many labels, those that are not frequent: `rare_` has their sums.
+    // With many labels, the attributes that are not frequent; `rare_` has their sums.
     Rows rare_keys_;
     SparseSums rare_;
     std::vector<std::uint32_t> row_of_;  // [X] row of unigram_, then of rare_; or kNoRow
-    // Of a thread, for the block at hand.
+    // Scratch space of a thread for the current block.
     struct Scratch {
         RowSorter sorter;
-        // Occurrences of unigram attributes. An index of all blocks would be as large as the corpus, and is needed
-        // once.
+        // Occurrences of unigram attributes. Not precomputed for all blocks, because that would take as much memory as
+        // the corpus and is needed only once.
         Occurrences unigrams;
         SparseSums::Likely likely;
         SparseSums::Scratch sums;

@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t kSequencesAtOnce = 256;
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
-constexpr double kSmall = 3e-4;         // fraction of a threshold: smaller parts of G are not kept
+constexpr double kSmall = 3e-4;         // fraction of a threshold: smaller parts of G are dropped
 constexpr double kSurelyOwn = 0.98;     // a sequence whose labels are more probable than this keeps s = 1
 constexpr double kEnough = 1e-4;        // stop after a full sweep that raises D by a smaller fraction
-constexpr int kAllEvery = 5;            // sweeps; the others leave out sequences that stayed at s = 1
+constexpr int kAllEvery = 5;            // sweeps; the others skip sequences that stayed at s = 1
 
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
@@ -31,7 +31,7 @@ double mixed_entropy_slope(double s, double h, double q) {
     return h + x_log_x(q) + (1.0 - q) * (std::log(std::max(1.0 - s + s * q, kTiny)) - std::log(std::max(s, kTiny)));
 }
 
-// The features of one sequence side by side.
+// The features of one sequence, stored contiguously.
 class OneSequence {
    public:
     void take(std::span<const std::uint32_t> place, std::span<const float> part, std::span<const double> rho1,
@@ -129,13 +129,13 @@ double SequenceFactors::bound(const FactorOptions& options, std::span<const doub
     return entropy() - excess / (2.0 * options.rho2);
 }
 
-// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise with pairs; loss and entropy:
+// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise for pairs; loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
 void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const double> thresholds, Sums& sums,
                                Gradient& out) const {
     const Lattice& lattice = run.lattice;
     const int stride = padded(corpus_.n_labels);
-    double own = 0.0, of_classes = 0.0;  // w . F of its own labels; that of pairs of classes at a position
+    double own = 0.0, of_classes = 0.0;  // w . F of its own labels; that of class pairs at a position
     const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto labels) {
         if (!sums.seen[place]) {
             sums.seen[place] = 1;
@@ -178,7 +178,7 @@ void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) 
     double highest = bound(options, G);
     std::vector<double> best_s = s_, best_G(G.begin(), G.end());
     OneSequence here;
-    std::vector<char> resting(free_.size(), 0);  // stayed at s = 1 in the last sweep over all
+    std::vector<char> resting(free_.size(), 0);  // stayed at s = 1 in the last full sweep
     for (int sweep = 0; sweep < options.sweeps; ++sweep) {
         const bool all = sweep % kAllEvery == 0;
         for (std::size_t j = 0; j < free_.size(); ++j) {

@@ -75,7 +75,7 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_, options.order_factor);
     LazyWeights weights(w, q, u, options.rho1, options.rho2, SgdStep::n_rows(features));
     using Clock = std::chrono::steady_clock;
-    Clock::time_point asked{};  // long ago
+    Clock::time_point asked{};  // never
     std::vector<double> eta(most);
     for (std::size_t done = 0; done < items.size(); done += most) {
         const std::span<const std::span<const Item>> next =

@@ -34,7 +34,7 @@ class Sgd {
     // Called after the first step and then a few times a second, with the number of steps done; returning false stops
     // the run.
     using GoOn = std::function<bool(std::size_t)>;
-    // A step for each of `sequences`, on P/N. w and q [K] are changed in place, see lazy_weights.hpp. Returns u.
+    // Takes a step on P/N for each of `sequences`. Changes w and q [K] in place, see lazy_weights.hpp. Returns u.
     double run(const FeatureSet& features, std::span<double> w, std::span<double> q, double u,
                std::span<const std::int64_t> sequences, const Options& options, const GoOn& go_on = nullptr) const;
 
@@ -49,8 +49,8 @@ class Sgd {
     const Kernel kernel_;
     const int threads_;
     const Plan plan_;
-    std::vector<std::int64_t> first_item_;  // [N + 1] of every sequence
-    std::vector<std::int64_t> counting_;    // the sequences with items
+    std::vector<std::int64_t> first_item_;  // [N + 1] per sequence
+    std::vector<std::int64_t> counting_;    // sequences with items
 };
 
 }  // namespace sparsecrf

@@ -201,7 +201,7 @@ double SgdInference::loss(std::span<const Item> items, SgdSequence& scratch) {
     return scratch.count == 0.0 ? sum : sum - scratch.count * path_score(scratch);
 }
 
-// w.F of the labels of the sequence, which are all known.
+// w.F of the labels of the sequence, all of which are known.
 double SgdInference::path_score(const SgdSequence& of) const {
     const Lattice& lattice = of.lattices.front();
     AlignedVector<double> scratch(static_cast<std::size_t>(stride_));

@@ -1,5 +1,5 @@
 // The contribution of one sequence to a step of stochastic gradient descent: forward-backward at fixed weights, and its
-// gradient, before it is distributed among attributes.
+// gradient, before it is distributed over the attributes.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ struct ListsSeen {
 };
 
 struct SgdSequence {
-    std::int64_t first = 0, length = 0;     // its positions
-    double count = 0.0;                     // weight of its own labels, 0 if some are missing
-    std::vector<OwnedLattice> lattices;     // one for each item; v of linear ones is multiplied by the item's weight
-    std::vector<double> item_weight;        // parallel
-    AlignedVector<double> difference;       // [T, Yp] sum over items of weight p_t(y), less the count
-    std::vector<double> cells;              // [T, Cp] the same for the cells, where labels have parts
-    const double* by_cell = nullptr;        // cells or, where labels have none, difference
-    std::vector<double> classes;            // [T, C, C] the same for pairs of classes, at t = 0 [C]; or empty
-    std::vector<double> ngrams;             // the same for the arcs of each position (NgramArcs); or empty
-    std::vector<std::size_t> ngram_ptr;     // [T] where those of a position begin; or empty
-    std::vector<std::uint32_t> base_lists;  // those that occur, each once
-    std::vector<std::vector<double>> sums;  // [base lists] the gradient of each by pair
+    std::int64_t first = 0, length = 0;  // its positions
+    double count = 0.0;                  // weight of its own labels, 0 if some are missing
+    std::vector<OwnedLattice> lattices;  // one per item; v is multiplied by the item's weight, except in the log domain
+    std::vector<double> item_weight;     // parallel to lattices
+    AlignedVector<double> difference;    // [T, Yp] sum over items of weight p_t(y), minus the count
+    std::vector<double> cells;           // [T, Cp] the same for cells, if labels have parts
+    const double* by_cell = nullptr;     // cells or, without parts, difference
+    std::vector<double> classes;         // [T, C, C] the same for class pairs, at t = 0 [C]; or empty
+    std::vector<double> ngrams;          // the same for the arcs of each position (NgramArcs); or empty
+    std::vector<std::size_t> ngram_ptr;  // [T] index of the first arc of a position; or empty
+    std::vector<std::uint32_t> base_lists;  // the base lists that occur, without duplicates
+    std::vector<std::vector<double>> sums;  // [base lists] gradient by pair
 
-    // The pair of labels at t; they are known.
+    // The label pair at t; both labels are known.
     std::uint32_t pair_of_labels(const Corpus& corpus, std::int64_t t) const {
         const LabelPairs pairs(corpus.n_labels);
         const auto label = [&](std::int64_t s) { return static_cast<std::uint32_t>(corpus.labels[first + s]); };
@@ -49,11 +49,11 @@ struct SgdSequence {
     }
 };
 
-// Holds scratch space: one per thread. References are kept.
+// Holds scratch space: one per thread. Keeps references.
 class SgdInference {
    public:
-    // The potentials keep zeros: every feature has its place in the matrices.
-    // `parts`: of the labels; null: they have none.
+    // The potentials must keep zeros, so that every feature has a place in the matrices.
+    // `parts`: label parts, or null.
     SgdInference(const Corpus& corpus, const Plan& plan, const Potentials& potentials, const LabelParts* parts);
 
     // The gradient of a sequence, given its items.

@@ -1,9 +1,9 @@
-// Sums of probabilities by attribute and cell, for many cells of which most are improbable.
+// Sums of probabilities by attribute and cell, for many cells that are mostly improbable.
 //
 // For attribute x with mass m_x = sum_t |w v|, all p_t(c) <= e_x := slack b / m_x are left out, so a sum lacks at most
-// m_x e_x = slack b. Sums are kept in single precision and rounded once per block, an error below one thousandth in
-// 16,000 blocks. So the full sum is at most the stored one plus `missing`, and cells without an entry are below the
-// bound b: this adds a few candidates and never loses one.
+// m_x e_x = slack b. Sums are stored in single precision and rounded once per block, an error below one thousandth in
+// 16,000 blocks. The full sum is therefore at most the stored one plus `missing`, and cells without an entry are below
+// the bound b: this adds a few candidates but never misses one.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class SparseSums {
         std::uint32_t cell;
         float sum;
     };
-    // The likely cells of the positions of a block: those of row r are [ptr[r], ptr[r + 1]), the likeliest first.
+    // The likely cells of the positions of a block: those of row r are [ptr[r], ptr[r + 1]), most likely first.
     struct Likely {
         struct Cell {
             std::uint32_t cell;
@@ -36,9 +36,9 @@ class SparseSums {
 
     std::size_t size() const { return rows_.size(); }
     std::span<const Entry> row(std::size_t r) const { return rows_[r]; }  // by ascending cell
-    double missing() const { return (kSlack + kRounded) * bound_; }       // what a sum here may lack
+    double missing() const { return (kSlack + kRounded) * bound_; }       // upper bound of what a stored sum lacks
 
-    // Scans p, [n, stride], whose first n_cells count.
+    // Scans p, [n, stride], of which the first n_cells columns count.
     void scan(const double* p, std::int64_t n, int stride, int n_cells, Likely& out) const;
 
     // Scratch of a thread.

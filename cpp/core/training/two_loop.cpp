@@ -11,7 +11,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kBlock = 1024;  // numbers: four vectors of a block are in the smallest cache
+constexpr std::size_t kBlock = 1024;  // numbers: four vectors of a block fit in the L1 cache
 constexpr int kBlocksAtATime = 16;
 
 // d += f x over n numbers, and x . d.
@@ -68,7 +68,7 @@ void two_loop_back(const StepPairs& pairs, int threads, std::span<double> d, std
 void two_loop_forth(const StepPairs& pairs, std::span<const double> a, int threads, std::span<double> d) {
     const std::size_t K = d.size(), m = pairs.curvature.size();
     std::vector<double> sums;
-    double factor = 0.0;  // of the pair before
+    double factor = 0.0;  // factor of the previous pair
     const auto change = [&](std::size_t i, std::size_t first, std::size_t n) {
         add(factor, pairs.s.data() + i * K + first, n, d.data() + first);
     };

@@ -5,9 +5,9 @@
 //   back:   for i from the last pair to the first   a_i = s_i . d / s_i . z_i,   d <- d - a_i z_i
 //   forth:  for i from the first pair to the last   d <- d + (a_i - z_i . d / s_i . z_i) s_i
 //
-// and between them the caller multiplies d by the inverse of the first matrix. With millions of features, the vectors
-// do not fit into a cache: the update by one pair and the product with the next are computed block by block, so that a
-// vector is read once for both. Sums are over blocks of fixed size, so their bits do not depend on the number of
+// and between them the caller multiplies d by the inverse of the initial matrix. With millions of features, the vectors
+// do not fit in a cache: the update by one pair and the product with the next are computed block by block, so that each
+// vector is read once for both. Sums are over blocks of fixed size, so they are bit-identical for any number of
 // threads.
 #pragma once
 

@@ -15,8 +15,8 @@ namespace sparsecrf {
 // Inverts the unigram lists of a block by a counting sort. Holds scratch space: one per thread.
 class RowSorter {
    public:
-    // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists, by
-    // whatever name) has row row_of[x] or, where that is kDropped, none; without `row_of`, row x.
+    // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists,
+    // possibly renumbered) has row row_of[x] or, if that is kDropped, none; without `row_of`, row x.
     Occurrences sort(const Corpus& corpus, const Plan& plan, const Block& block, const ListPool& lists,
                      const std::uint32_t* row_of, std::size_t n_rows);
 
@@ -25,14 +25,14 @@ class RowSorter {
         std::uint32_t row, position;
     };
     std::vector<Found> found_;
-    std::vector<double> values_;       // parallel, if the lists have any
+    std::vector<double> values_;       // parallel, if the lists have values
     std::vector<std::uint32_t> next_;  // [rows] all zero between calls
-    std::vector<std::uint64_t> seen_;  // [rows / 64] a bit for each row that occurs in the block
+    std::vector<std::uint64_t> seen_;  // [rows / 64] one bit per row that occurs in the block
 };
 
 struct UnigramIndex {
-    // The attributes with a unigram feature, those with many first, which makes the branches of a sum over a list
-    // predictable.
+    // Rows for the attributes with a unigram feature, those with many features first, which makes the branches of a sum
+    // over a list predictable.
     UnigramIndex(const Corpus& corpus, const FeatureSet& features, int threads);
 
     struct Range {
@@ -40,9 +40,9 @@ struct UnigramIndex {
     };
     std::vector<std::uint32_t> attributes;  // [R] the attribute of each row
     std::vector<Range> features;            // [R] the unigram features of each row
-    ListPool lists;                         // the corpus's lists, entries named by row instead of attribute
+    ListPool lists;                         // the corpus's lists with entries numbered by row instead of attribute
 
-    // Of the blocks of a plan, by row.
+    // For the blocks of a plan, by row.
     std::vector<Occurrences> turned(const Corpus& corpus, const Plan& plan, int threads) const;
 };
 

@@ -1,8 +1,8 @@
-// The usual size of an attribute's values, the geometric mean of |v|.
+// The typical size of an attribute's values: the geometric mean of |v|.
 //
 // A weight multiplies values, so it is of the order of 1 / size, its gradient of the order of size, and its curvature
 // of the order of size^2. Solvers measure steps and curvature in these units. The mean is geometric so that a few huge
-// values do not make it huge: once the model is certain where they occur, only the other values matter.
+// values do not dominate it: once the model is certain where they occur, only the other values matter.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@
 
 namespace sparsecrf {
 
-// By attribute, over its values other than 0 in unigram lists and dense columns, and in bigram lists. [X] each
+// By attribute, over its nonzero values in unigram lists and dense columns, and in bigram lists. [X] each
 struct ValueLogs {
     ValueLogs(const Corpus& corpus, const Plan& plan);
     std::vector<double> unigram, of_unigram;  // sum |w| log |v|, sum |w|
     std::vector<double> bigram, of_bigram;
 };
 
-// exp(sum |w| log |v| / sum |w|); 1 if there is nothing to sum, and for all attributes if every value is 1.
+// exp(sum |w| log |v| / sum |w|); 1 for attributes without nonzero values, and for all attributes if every value is 1.
 struct ValueSizes {
     ValueSizes(const Corpus& corpus, const Plan& plan);
     std::vector<double> unigram, bigram;  // [X]

@@ -104,7 +104,7 @@ void ClassPairFamily::add_rest(const Block& block, const BlockRows& rows) const 
     }
 }
 
-// E[x, c', c] += v sum over the rows of the base lists that hold x
+// E[x, c', c] += v sum over the rows of the base lists that contain x
 void ClassPairFamily::finish() {
     const FeatureSet& features = *tables_.features;
     const std::span<double> g = pass_->g, h = pass_->h;

@@ -1,5 +1,5 @@
-// Features of an attribute and a pair of classes of labels. Features of base lists are summed by list, then distributed
-// over its attributes; those of rest lists are summed by attribute.
+// Features of an attribute and a class pair. Features of base lists are summed by list, then distributed over its
+// attributes; those of rest lists are summed by attribute.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ class ClassPairFamily final : public Family {
     void add_list(std::size_t slot, std::span<const std::uint32_t> all, const BlockRows& rows, bool start);
     void add_rest(const Block& block, const BlockRows& rows) const;
 
-    const LabelPairs pairs_;             // of classes
-    const std::size_t row_;              // numbers in a row of BlockRows::classes
-    std::vector<std::int32_t> slot_of_;  // [base lists] slot of their sums; -1: no feature of classes
-    std::vector<std::uint32_t> lists_;   // of the slots
+    const LabelPairs pairs_;             // class pairs
+    const std::size_t row_;              // length of a row of BlockRows::classes
+    std::vector<std::int32_t> slot_of_;  // [base lists] slot of their sums; -1: no class features
+    std::vector<std::uint32_t> lists_;   // list of each slot
     std::vector<double> sum_, square_;   // [slots, (C + 1) C]
 };
 

@@ -20,7 +20,7 @@ void count_rows(const Corpus& corpus, std::span<const double> weights, int threa
                 const std::vector<std::int64_t>& ptr, const std::vector<Cell>& cells, double* counts,
                 CellsAt cells_at) {
     const auto n_shares = static_cast<std::size_t>(threads);
-    parallel_for(threads, threads, 1, [&](int, std::int64_t share) {  // of the attributes
+    parallel_for(threads, threads, 1, [&](int, std::int64_t share) {  // one share of the attributes per thread
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const double weight = weights[static_cast<std::size_t>(i)];
             if (weight == 0.0) continue;

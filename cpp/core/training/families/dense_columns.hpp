@@ -24,7 +24,7 @@ class DenseFamily final : public Family {
     // Scratch of a thread for one block.
     struct Scratch {
         AlignedVector<double> x, variance;        // w X [rows, d], or w X^2; p (1 - p) [rows, Yp]
-        std::vector<const double*> x_rows, rows;  // of them
+        std::vector<const double*> x_rows, rows;  // row pointers
     };
     const int stride_;                      // Yp
     AlignedVector<double> sums_, squares_;  // E and h, [d, Yp]

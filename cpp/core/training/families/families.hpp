@@ -1,4 +1,4 @@
-// All families of features. To add one, write a class as in family.hpp and add it to the list in families.cpp.
+// All feature families. To add one, write a class as in family.hpp and add it to the list in families.cpp.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace sparsecrf {
 
-// The families that the set uses, in the order in which they must finish: label n-grams add to the features of pairs
-// after these have finished. Blocks are added in reverse order, since pairs overwrite the rows.
+// The families used by the set, in the order in which they must finish: label n-grams add to the pair features after
+// these have finished. Blocks are added in reverse order, because pairs overwrite the rows.
 std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
 
 // C of all features, given the weights of the sequences.  weights: [N], counts: [K]

@@ -1,5 +1,5 @@
-// A family of features: all features of one form, such as those of an attribute and a label. It knows how its features
-// are counted and how their derivatives are summed over a corpus; families.hpp has the list of all families.
+// A feature family: all features of one form, such as those of an attribute and a label. It defines how its features
+// are counted and how their derivatives are summed over a corpus; families.hpp lists all families.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +27,16 @@ struct SetTables {
     const int threads;
     const UnigramIndex unigrams;
     const BasePairs pairs;
-    const std::shared_ptr<NgramTables> ngrams;  // null: the set has none
+    const std::shared_ptr<NgramTables> ngrams;  // null if the set has none
 };
 
 // Interface of an accumulator that sums over the positions of all blocks of a pass.
 class BlockSums {
    public:
     virtual ~BlockSums() = default;
-    // Before forward-backward of a block.
+    // Called before forward-backward of a block.
     virtual void open(BlockRows&) {}
-    // After forward-backward of the item that starts at this row; v is not yet multiplied by the item's weight.
+    // Called after forward-backward of the item that starts at this row; v is not yet multiplied by the item's weight.
     virtual void keep(Recursion&, const Lattice&, std::size_t /*first_row*/, BlockRows&) {}
     // Adds the block, in turns.
     virtual void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) = 0;
@@ -46,7 +46,7 @@ class BlockSums {
 struct GradientPass {
     const Plan& plan;
     const Potentials& potentials;
-    std::span<double> g, h;  // [K] the sums are added to them; h is empty if curvature is not needed
+    std::span<double> g, h;  // [K] sums to add to; h is empty if curvature is not needed
     bool curvature() const { return !h.empty(); }
 };
 
@@ -58,9 +58,9 @@ struct GradientPass {
 class Family : public BlockSums {
    public:
     explicit Family(SetTables& tables) : tables_(tables) {}
-    virtual void begin(const GradientPass& pass) = 0;  // the pass is kept by reference
+    virtual void begin(const GradientPass& pass) = 0;  // keeps a reference to the pass
     virtual void finish() {}
-    // Frees what only gradients need; the next gradient rebuilds it.
+    // Frees memory that only gradients need; the next gradient rebuilds it.
     virtual void release() {}
 
    protected:

@@ -1,4 +1,4 @@
-// Features of an attribute and a label, or a part of labels (corpus/label_parts.hpp).
+// Features of an attribute and a label or label part (corpus/label_parts.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Evaluates a list of features one by one at the positions of sequences.
+// Evaluates a list of individual features at the positions of sequences.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace sparsecrf {
 
 inline constexpr std::uint32_t kNoLabel = 0xffffffffu;
 
-// Scratch of a thread, for one set of weights.
+// Scratch space of a thread, for fixed weights.
 struct ListedScratch {
     // The inner pairs of an attribute, and their E in the matrix of a base list.
     struct PairWeights {
@@ -24,8 +24,8 @@ struct ListedScratch {
         std::vector<double> e;
     };
     std::map<std::pair<std::uint32_t, std::uint32_t>, PairWeights> pairs;  // by base list and attribute
-    std::vector<double> classes;                                           // [C, C] p of pairs of classes
-    std::vector<char> own;                                                 // [arcs] whether the sequence ends in them
+    std::vector<double> classes;                                           // [C, C] p of class pairs
+    std::vector<char> own;  // [arcs] whether the sequence's own labels end in them
 };
 
 // A position of a sequence after forward-backward.
@@ -36,10 +36,11 @@ struct ListedPosition {
     std::int64_t t;
     const double* cells;  // [Y + P] probabilities of the cells of unigram rows
     ListedScratch& scratch;
-    std::uint32_t previous = kNoLabel, y = kNoLabel;  // the labels there, if they are to be compared with a feature's
+    std::uint32_t previous = kNoLabel, y = kNoLabel;  // the labels there, if a feature's labels are to be compared with
+                                                      // them
 
     bool asked() const { return y != kNoLabel; }
-    // visit(x, value, whether it is a base list) for the bigram attributes.
+    // visit(x, value, whether it is in the base list) for the bigram attributes.
     template <class Visit>
     void for_each_bigram(Visit visit) const {
         const std::int64_t position = lattice.first + t;
@@ -59,10 +60,10 @@ struct FeatureLabels {
 
 // The listed features of a family with rows by attribute: x has [ptr[x], ptr[x + 1]), cells ascending.
 struct ListedRows {
-    std::vector<std::uint32_t> ptr, cell, place;  // [X + 1], [features], [features] place among those listed
+    std::vector<std::uint32_t> ptr, cell, place;  // [X + 1], [features], [features] index in the list
 
-    // of_set, cells: the rows of the family, whose first feature has the place `offset` in the set.
-    // listed: places in the set, ascending.
+    // of_set, cells: the rows of the family, whose first feature has the index `offset` in the set.
+    // listed: indices in the set, ascending.
     template <class Cells>
     ListedRows(const std::vector<std::int64_t>& of_set, const Cells& cells, std::int64_t offset,
                std::span<const std::int64_t> listed)
@@ -79,15 +80,16 @@ struct ListedRows {
     std::span<const std::uint32_t> of(std::uint32_t x) const {
         return std::span(cell).subspan(ptr[x], ptr[x + 1] - ptr[x]);
     }
-    // The places of some cells of a row.
+    // The list indices of some cells of a row.
     const std::uint32_t* places(std::span<const std::uint32_t> row) const {
         return place.data() + (row.data() - cell.data());
     }
 };
 
-// Each of the following has
-//     at(position, visit): visit(place among the listed, value, p, own, labels) for the listed features of the
-//     position's attributes: p of their labels there, whether they are the sequence's own, labels() -> FeatureLabels.
+// Each of the following classes has
+//     at(position, visit): visit(index in the list, value, p, own, labels) for the listed features of the
+//     position's attributes: the probability of their labels, whether they are the sequence's own, labels() ->
+//     FeatureLabels.
 
 class ListedLabels {
    public:
@@ -175,7 +177,7 @@ class ListedClassPairs {
     void at(const ListedPosition& here, Visit visit) const {
         if (rows_.cell.empty()) return;
         const std::uint32_t own = here.asked() ? parts_->class_pair(here.previous, here.y) : kNoLabel;
-        double* p = nullptr;  // of all pairs, once they are needed
+        double* p = nullptr;  // p of all pairs, once they are needed
         here.for_each_bigram([&](std::uint32_t x, double value, bool) {
             const auto pairs = numbers_.at(rows_.of(x), here.t == 0);
             if (pairs.empty()) return;
@@ -235,10 +237,10 @@ class ListedNgrams {
 
    private:
     const FeatureSet& features_;
-    std::vector<std::uint32_t> place_;  // [n-grams of the set] among the listed, or kNoString; empty: none is
+    std::vector<std::uint32_t> place_;  // [n-grams of the set] index in the list, or kNoString; empty: none
 };
 
-// All families that can be listed, in the order of the set: places, ascending. Dense columns cannot be listed.
+// All families that can be listed, in the order of the set: ascending indices. Dense columns cannot be listed.
 class ListedFeatures {
    public:
     ListedFeatures(const FeatureSet& features, std::span<const std::int64_t> listed)

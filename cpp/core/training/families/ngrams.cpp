@@ -11,7 +11,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr int kTile = 32;                      // rows
-constexpr std::uint32_t kLeavesAtOnce = 1024;  // of a part, about
+constexpr std::uint32_t kLeavesAtOnce = 1024;  // approximate number per part
 
 }  // namespace
 
@@ -24,7 +24,7 @@ NgramFamily::NgramFamily(SetTables& tables)
 
 void NgramFamily::count(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int,
                         std::span<double> counts) {
-    std::unordered_map<std::uint64_t, std::size_t> place;  // of attribute and string
+    std::unordered_map<std::uint64_t, std::size_t> place;  // (attribute, string) to index
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };
     for (std::size_t k = 0; k < features.ngram_string.size(); ++k) {
         place[key(features.ngram_attribute[k], features.ngram_string[k])] =
@@ -294,7 +294,7 @@ void NgramFamily::add_pairs(std::uint32_t kind, std::span<const std::uint32_t> r
         for (std::size_t k = 0; k < n; ++k) {
             const std::uint32_t pair = pairs[k];
             const double b = (t == 0 ? 1.0 : alpha[place.pair_previous[pair]]) * of.weight[t][pair] *
-                             v[place.pair_label[pair]];  // times w
+                             v[place.pair_label[pair]];  // multiplied by w
             square[k] += extra[k] * (2.0 * b + w * extra[k]);
         }
     }

@@ -1,5 +1,5 @@
 // Features of an attribute and a string of three or more labels, and their contribution to the label pairs of base
-// lists. Sums are taken by arc, and by place and base list, then distributed over the features there.
+// lists. Sums are computed by arc, and by place and base list, then distributed over the features.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ class NgramFamily final : public Family {
    private:
     // A pair of a kind (NgramTables) that has a feature of the base list.
     struct Listed {
-        std::uint32_t pair;     // in the place
-        std::uint32_t feature;  // in the set, and
-        double value;           // its value
+        std::uint32_t pair;     // index in the place
+        std::uint32_t feature;  // index in the set
+        double value;           // value of its attribute
     };
     struct Pairs {
         std::vector<Listed> listed;
-        std::size_t first;  // the first of the pairs among the sums
+        std::size_t first;  // index of its first pair in the sums
     };
     // The leaves of the histories [first, last).
     struct Part {
         std::uint32_t arcs, first, last;
-        std::uint32_t number;  // of all parts
+        std::uint32_t number;  // index among all parts
     };
     // Sums of w p and w p^2.
     struct Sums {
@@ -68,10 +68,10 @@ class NgramFamily final : public Family {
     std::vector<Pairs> kinds_;                              // [kinds]
     std::vector<Occurrences> rows_by_kind_, rows_by_arcs_;  // [blocks]; empty before the first pass
     std::vector<std::vector<Part>> parts_;                  // [arcs]
-    std::vector<std::size_t> first_arc_;                    // [arcs] the first arc of each among the sums
-    std::size_t n_arcs_ = 0, n_pairs_ = 0;                  // of all arcs, of all kinds
-    // leaves_: sums for leaves in the linear domain, without their factors X and X^2. arcs_: for all other arcs.
-    // pairs_: sums of w (p - b) and w (p^2 - b^2), with b as it is without n-grams.
+    std::vector<std::size_t> first_arc_;                    // [arc sets] index of the first arc in the sums
+    std::size_t n_arcs_ = 0, n_pairs_ = 0;                  // totals over all arc sets and kinds
+    // leaves_: sums for leaves in the linear domain, without their factors X and X^2. arcs_: sums for all other arcs.
+    // pairs_: sums of w (p - b) and w (p^2 - b^2), where b is the probability without n-grams.
     Sums leaves_, arcs_, pairs_;
     std::vector<Tile> tiles_;  // [threads]
 };

@@ -22,7 +22,7 @@ void gather_columns(const double* const* x, std::size_t n, std::span<const std::
     }
 }
 
-// sum_r a[r] v[r] in four running sums, which fill a vector of any instruction set twice.
+// sum_r a[r] v[r] in four running sums, independent of the instruction set.
 double dot(const double* a, const double* v, std::size_t n) {
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     for (std::size_t r = 0; r < n; r += 4) {
@@ -194,7 +194,7 @@ void PairFamily::add_products(const List& list, std::span<const std::uint32_t> a
 }
 
 // sums[k] += sum_r a[r](y') v[r](y) for the candidates k = (y', y) with y0 <= y' < y1. The columns of a and v that
-// occur are copied side by side, so that a candidate is a product of two short contiguous vectors.
+// occur are copied contiguously, so that a candidate is a product of two short contiguous vectors.
 void PairFamily::add_pairs(const List& list, const double* const* a, const double* const* v, std::size_t n, int y0,
                            int y1, double* sums) {
     const auto index = [&](int y) {
@@ -307,7 +307,7 @@ void PairFamily::square(BlockRows& rows) const {
     }
 }
 
-// E_list o product + direct, and the same of squares.
+// E_list o product + direct, and the same for squares.
 void PairFamily::complete(std::uint32_t list) {
     const List& of = lists_[list];
     const Transition& transition = pass_->potentials.transition_of_list(list);
@@ -323,7 +323,7 @@ void PairFamily::complete(std::uint32_t list) {
     for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product2[c] += direct2_[of.first + c];
 }
 
-// E[x, y', y] += v (E_list o product + direct) over the base lists that hold x.
+// E[x, y', y] += v (E_list o product + direct) over the base lists that contain x.
 void PairFamily::finish() {
     const auto n_lists = static_cast<std::int64_t>(lists_.size());
     parallel_for(n_lists, threads_, items_at_a_time(n_lists, threads_), [&](int, std::int64_t list) {

@@ -1,4 +1,4 @@
-// Features of an attribute and a pair of labels. Features of base lists are summed by list, then distributed over its
+// Features of an attribute and a label pair. Features of base lists are summed by list, then distributed over its
 // attributes; those of rest lists are summed position by position.
 #pragma once
 
@@ -31,9 +31,9 @@ class PairFamily final : public Family {
     // that have a feature. Lists without features have no sums.
     struct List {
         std::size_t first = 0, n = 0;            // cells; first is a multiple of kLanes
-        bool all_pairs = false;                  // outer products of all pairs, or pair by pair
-        bool has_direct = false;                 // this pass put something into `direct`
-        std::vector<std::uint16_t> previous, y;  // pair by pair: the labels y' < Y and y that occur, ascending
+        bool all_pairs = false;                  // outer products of all pairs instead of individual pairs
+        bool has_direct = false;                 // this pass wrote to `direct`
+        std::vector<std::uint16_t> previous, y;  // individual pairs: the labels y' < Y and y that occur, ascending
         std::vector<std::uint16_t> left, right;  // index of each pair with y' < Y into these
     };
     void lay_lists();
@@ -55,9 +55,9 @@ class PairFamily final : public Family {
 
     const int threads_, n_labels_, stride_;  // Y, Yp
     std::vector<List> lists_;                // [base lists]; empty before the first pass
-    std::size_t n_cells_ = 0;                // of all lists
-    // sum_t w alpha(y') v(y) before E is multiplied in, the same of squares, and what does not have that form (log
-    // rows, corrections): [cells]. The last two are used only by lists with has_direct.
+    std::size_t n_cells_ = 0;                // total over all lists
+    // sum_t w alpha(y') v(y) before multiplication by E, the same for squares, and terms that do not have this form
+    // (log rows, corrections): [cells]. The last two are used only by lists with has_direct.
     AlignedVector<double> product_, product2_, direct_, direct2_;
 };
 
