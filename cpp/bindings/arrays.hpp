@@ -1,4 +1,4 @@
-// NumPy arrays to spans and back.
+// Converts NumPy arrays to spans and back.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,7 +24,7 @@ using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T, int N>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
-// NumPy's arrays can begin anywhere, such as those in a message from another process.
+// NumPy arrays can start at any address, e.g. those in a message from another process.
 template <class A>
 auto view(const A& array) {
     if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(typename A::Scalar) != 0) {
@@ -34,7 +34,7 @@ auto view(const A& array) {
     return std::span<const typename A::Scalar>(array.data(), array.size());
 }
 
-// Throws for arrays at odd addresses; those that are optional may be missing.
+// Throws for misaligned arrays; optional arrays may be missing.
 template <class T>
 void check_aligned_one(const std::optional<T>& array) {
     if (array) static_cast<void>(view(*array));
@@ -48,7 +48,7 @@ void check_aligned(const A&... arrays) {
     (check_aligned_one(arrays), ...);
 }
 
-// An uninitialised NumPy array that owns its memory.
+// An uninitialized NumPy array that owns its memory.
 template <class T, int N>
 Result<T, N> make(const std::size_t (&shape)[N]) {
     std::size_t size = 1;

@@ -1,4 +1,4 @@
-// Python functions that the core calls.
+// Python callbacks of the core.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,8 +11,8 @@
 
 namespace sparsecrf::bindings {
 
-// Asks a Python function, given the number of steps done, whether to continue; null without a function. It is called by
-// a thread that gave up the GIL.
+// Wraps a Python function that takes the number of steps done and returns whether to continue; null without a function.
+// It is called by a thread that has released the GIL.
 inline std::function<bool(std::size_t)> ask_in_python(const std::optional<nanobind::callable>& go_on) {
     if (!go_on) return nullptr;
     return [&go_on](std::size_t steps) {

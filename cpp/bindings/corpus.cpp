@@ -25,7 +25,7 @@ void expect_length(const Optional<T>& array, std::int64_t n, const char* what) {
     }
 }
 
-// One of the two attribute lists of every position, in the shape of a CSR matrix.
+// One of the two attribute lists of every position, as a CSR matrix.
 struct Csr {
     Array1<std::int64_t> ptr;
     Array1<std::int32_t> id;
@@ -61,7 +61,7 @@ struct Csr {
     }
 };
 
-// What labels of the builder the label sets of a CSR matrix are.
+// The builder's labels for the label sets of a CSR matrix.
 std::vector<std::int32_t> label_sets(CorpusBuilder& builder, const Optional<std::int64_t>& ptr,
                                      const Optional<std::int32_t>& id) {
     std::vector<std::int32_t> made;
@@ -125,7 +125,7 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
     return std::make_shared<Corpus>(builder.build(n_labels, n_attributes));
 }
 
-// A list of attributes for every position as the three arrays of a CSR matrix: of(t) gives the list.
+// Stores the attribute list of every position, of(t), as the three arrays of a CSR matrix.
 template <class ListOf>
 void put_csr(nb::dict& out, const std::string& kind, std::int64_t n_positions, ListOf of) {
     std::vector<std::int64_t> ptr{0};
@@ -175,7 +175,7 @@ Corpus with_dense(const Corpus& c, const Array2<float>& values, const Array1<std
     return c.with_dense({numbers.begin(), numbers.end()}, std::move(ids));
 }
 
-// `to_arrays`, and dense columns.
+// The arrays of `to_arrays`, plus dense columns.
 nb::dict state_of(const Corpus& c) {
     nb::dict out = to_arrays(c);
     if (c.n_dense == 0) return out;
@@ -198,7 +198,7 @@ std::int64_t n_bytes(const Corpus& c) {
     return sum;
 }
 
-// What pickle calls on an object without content. Arrays that came in a message may be at any address.
+// Called by pickle on an empty object. Arrays from a message may be misaligned.
 void from_state(Corpus& self, const nb::dict& state) {
     const nb::object require = nb::module_::import_("numpy").attr("require");
     const auto array = [&](const char* name) -> nb::object {

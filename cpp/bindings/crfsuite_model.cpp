@@ -1,4 +1,4 @@
-// CRFsuite models that are read on demand.
+// CRFsuite models, read lazily.
 #include "core/text/crfsuite_model.hpp"
 
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@ namespace nb = nanobind;
 namespace sparsecrf::bindings {
 namespace {
 
-// The model and what it views.
+// The model and the bytes that it refers to.
 struct File {
     File(nb::bytes data, std::string source)
         : content(std::move(data)), model({content.c_str(), content.size()}, std::move(source)) {}

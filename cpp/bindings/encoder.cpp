@@ -1,4 +1,4 @@
-// Python sequences to a corpus, one at a time; no Python object is kept.
+// Encodes Python sequences as a corpus, one at a time; keeps no Python objects.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -20,8 +20,8 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// None: no attribute of a token conditions label pairs; True: all do; or a predicate on the attribute. The features of
-// a model, if given, decide instead.
+// None: no attribute of a token conditions label pairs. True: all do. Otherwise a predicate on the attribute. If the
+// features of a model are given, they decide instead.
 PairRule pair_rule(const nb::object& bigram, std::shared_ptr<const FeatureSet> features, bool has_template) {
     if (features) return PairRule::of_features(std::move(features));
     const bool all = bigram.ptr() == Py_True;
@@ -29,7 +29,7 @@ PairRule pair_rule(const nb::object& bigram, std::shared_ptr<const FeatureSet> f
     return PairRule::asking([bigram](std::string_view name) { return nb::cast<bool>(nb::bool_(bigram(name))); });
 }
 
-// Labels or weights that come with the tokens, one for each.
+// Labels or weights, one per token.
 struct Beside {
     Beside(nb::handle values, const Place& place, const char* expected) : given(!values.is_none()) {
         if (given) at = place.items(values, expected);
@@ -45,7 +45,7 @@ struct Beside {
     Iteration at;
 };
 
-// A sequence that is being read.
+// The sequence being read.
 struct Reading {
     Reading(TokenEncoder& owner, nb::handle labels, nb::handle weights, nb::handle token_weights)
         : encoder(owner),
@@ -54,7 +54,7 @@ struct Reading {
           label(labels, place, "an iterable of labels"),
           token_weight(token_weights, place, "an iterable of token weights") {}
 
-    // Label and weight of the position whose token has been read.
+    // Reads label and weight of the current position.
     void next_position() {
         const std::int32_t y = label.given ? label_id(label.next(place, "a label")) : kMissing;
         const double w = token_weight.given
@@ -70,7 +70,7 @@ struct Reading {
         if (const auto id = encoder.label(place.utf8(found))) return *id;
         place.fail("a label of the model", found);
     }
-    // Names in their order: that of a set changes from run to run, and new ones get their ids here.
+    // Sort the names: the order of a set differs between runs, and new names get their ids here.
     std::int32_t label_set(nb::handle found) const {
         nb::list names(found);
         if (names.size() == 0) place.fail("a set of at least one label, or None where all are possible", found);
@@ -105,7 +105,7 @@ std::int64_t read_sequence(TokenEncoder& encoder, nb::handle tokens, nb::handle 
                            nb::handle token_weights) {
     Reading reading(encoder, labels, weight, token_weights);
     const Place& place = reading.place;
-    // A token instead of a sequence: its names would be mistaken for tokens.
+    // Reject a single token passed as a sequence: its names would be mistaken for tokens.
     if (nb::isinstance<nb::dict>(tokens)) place.fail("an iterable of tokens", tokens);
     Iteration all = place.items(tokens, "an iterable of tokens");
     reading.place.position = 0;
@@ -126,12 +126,13 @@ std::int64_t read_sequence(TokenEncoder& encoder, nb::handle tokens, nb::handle 
 
 namespace {
 
-// Reads sequences from Python objects and gives them to a TokenEncoder. Other Python threads run while it encodes, if
-// no thread adds to the tables and no Python predicate is asked; then several sequences are read before it does.
+// Reads sequences from Python objects and passes them to a TokenEncoder. Other Python threads can run while it encodes,
+// if no thread adds to the tables and there is no Python predicate; it then reads several sequences before encoding
+// them.
 class Encoder {
    public:
-    // The arguments are those of TokenEncoder::Options and pair_rule. grow: if not, unknown labels are an error.
-    // frozen: no thread adds to the tables as long as the encoder lives, so the GIL may be released.
+    // The arguments are those of TokenEncoder::Options and pair_rule. grow: if false, unknown labels are an error.
+    // frozen: no thread adds to the tables during the lifetime of the encoder, so the GIL may be released.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, const nb::object& bigram,
             const std::string& bias, bool start, bool grow, bool skip_empty, bool frozen,
             std::shared_ptr<const Template> lines, std::shared_ptr<const FeatureSet> features, nb::handle words,
@@ -148,8 +149,8 @@ class Encoder {
         return length;
     }
 
-    // The same for rows of a CSR matrix: ptr [T + 1], column and value [entries], id [columns] of the attribute that a
-    // column stands for, -1: none.
+    // The same for rows of a CSR matrix: ptr [T + 1], column and value [entries], id [columns] the attribute of each
+    // column, or -1.
     std::int64_t add_matrix(Array1<std::int64_t> ptr, Array1<std::int32_t> column, Array1<double> value,
                             Array1<std::int64_t> id, nb::handle labels, nb::handle weight, nb::handle token_weights) {
         encode_pending();
@@ -172,7 +173,7 @@ class Encoder {
     }
 
    private:
-    // Other Python threads run meanwhile if that is safe.
+    // Lets other Python threads run if that is safe.
     struct Unlocked {
         explicit Unlocked(const Encoder& self) {
             if (self.frozen_ && !self.encoder_.asks()) released.emplace();

@@ -16,7 +16,7 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// A copy that no Python object owns: sets of features come and go without the GIL.
+// A copy that no Python object owns, because feature sets are created and destroyed without the GIL.
 std::shared_ptr<const LabelParts> shared(const LabelParts* parts) {
     return parts == nullptr ? nullptr : std::make_shared<const LabelParts>(*parts);
 }
@@ -30,7 +30,7 @@ Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
     return out;
 }
 
-// The attribute of every feature of a pair, of labels and then of classes.
+// The attribute of every pair feature: label pairs, then class pairs.
 Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
     std::vector<std::int32_t> out;
     for (const std::vector<std::int64_t>* ptr : {&features.bigram_ptr, &features.class_ptr}) {
@@ -41,8 +41,8 @@ Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
     return copy<std::int32_t>(out);
 }
 
-// A side of every pair: y' or y of a pair of labels; of one of classes the cell of the class, whose parts come after
-// the start label if it is the previous one.
+// One side of every pair: y' or y of a label pair; the cell of the class for a class pair. For previous classes, the
+// cells of parts come after the start label.
 Result<std::int32_t, 1> side_of_each(const FeatureSet& features, bool previous) {
     const LabelPairs pairs = features.numbering().pairs;
     std::vector<std::int32_t> out;
@@ -67,7 +67,7 @@ std::vector<std::int32_t> class_cells(const LabelParts& parts) {
     return out;
 }
 
-// Attribute, number of labels, and labels one after the other, of the n-grams of a set.
+// Attributes, lengths and concatenated labels of the n-grams of a set.
 using Ints = Result<std::int32_t, 1>;
 std::tuple<Ints, Ints, Ints> ngrams_of(const FeatureSet& features) {
     std::vector<std::int32_t> length, labels;

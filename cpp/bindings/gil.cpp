@@ -16,13 +16,13 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// ---- Threads that call the library with little work each, one sentence, would sleep and wake for every call: what one
-// of them does with the GIL (20 us) is shorter than waking up. So a thread that wants the GIL back while another one of
-// them has it spins until that one gives it away, and only then asks Python.
+// ---- Threads that call the library with little work per call, such as one sentence, would sleep and wake up for every
+// call: the work that each does with the GIL (20 us) takes less time than waking up. So a thread that wants the GIL
+// back while another of them holds it spins until that one releases it, and only then asks Python.
 std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as we know
-std::atomic<bool> occupied{false};            // a thread spins; one is enough, since only one can get the GIL
-std::atomic<int> rest{0};                     // calls that are not to spin
-constexpr int kRest = 16;                     // after one that spun in vain: the holder is busy for long
+std::atomic<bool> occupied{false};            // whether a thread spins; one is enough, since only one can get the GIL
+std::atomic<int> rest{0};                     // calls that must not spin
+constexpr int kRest = 16;                     // after spinning in vain: the holder is busy for longer
 constexpr auto kLongest = std::chrono::microseconds(150);  // more than a thread needs to read a sentence
 
 void wait_for_holder() noexcept {
@@ -39,7 +39,8 @@ void wait_for_holder() noexcept {
 // ---- The previous terminate handler, and ours.
 std::terminate_handler terminate_before = nullptr;
 
-// The thread that the process began with is never ended by unwinding. Elsewhere threads end as they do.
+// Whether this is the main thread, which is never ended by unwinding. Known only on Linux; elsewhere threads terminate
+// as usual.
 bool on_first_thread() {
 #if defined(__linux__)
     return syscall(SYS_gettid) == getpid();
@@ -49,7 +50,7 @@ bool on_first_thread() {
 }
 
 [[noreturn]] void terminate_or_sleep() {
-    // Unwinding a thread that the interpreter ends is not a C++ exception.
+    // Unwinding of a thread that the interpreter ends is not a C++ exception.
     const bool unwound = !Py_IsInitialized() && !std::current_exception();
     if (unwound && !on_first_thread()) sleep_until_the_end();
     if (terminate_before != nullptr) terminate_before();
@@ -68,10 +69,10 @@ void sleep_instead_of_terminating() noexcept {
 
 WithoutGil::WithoutGil() noexcept {
     PyThreadState* const me = PyThreadState_Get();
-    holder.store(me);  // this thread has lost the GIL elsewhere
+    holder.store(me);  // this thread lost the GIL elsewhere
     state_ = PyEval_SaveThread();
     PyThreadState* expected = me;
-    holder.compare_exchange_strong(expected, nullptr);  // not if another thread has it by now
+    holder.compare_exchange_strong(expected, nullptr);  // unless another thread has it by now
 }
 
 WithoutGil::~WithoutGil() {

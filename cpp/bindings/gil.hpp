@@ -1,10 +1,10 @@
-// The interpreter's lock (GIL) around the core's work.
+// Releases and reacquires the interpreter's lock (GIL) around the core's work.
 //
-// At the end of the interpreter a thread that asks for the GIL does not get it. Until Python 3.13 the thread is ended
-// by pthread_exit, which unwinds its stack, and that aborts the process where it meets a destructor or a catch-all
-// handler of C++. Here such a thread sleeps until the process is gone, as all do from Python 3.14 on: `in_python`
-// catches it where our code calls Python, and `sleep_instead_of_terminating` where nanobind does (to read an argument,
-// to make a result).
+// While the interpreter shuts down, a thread that asks for the GIL does not get it. Up to Python 3.13 such a thread is
+// ended by pthread_exit, which unwinds its stack, and this aborts the process if it meets a C++ destructor or catch-all
+// handler. Here such a thread sleeps until the process exits, as Python itself does from 3.14 on: `in_python` handles
+// calls of Python from our code, and `sleep_instead_of_terminating` those from nanobind (to convert arguments and
+// results).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,11 +13,11 @@ namespace sparsecrf::bindings {
 
 [[noreturn]] void sleep_until_the_end() noexcept;
 
-// From now on, where C++ would end the process because a thread that the interpreter ends met a function that lets no
-// exception pass, that thread sleeps instead.
+// Installs a terminate handler: if C++ would terminate the process because a thread ended by the interpreter is unwound
+// through a noexcept function, that thread sleeps instead.
 void sleep_instead_of_terminating() noexcept;
 
-// Lets other Python threads run while it exists.
+// Releases the GIL during its lifetime.
 class WithoutGil {
    public:
     WithoutGil() noexcept;
@@ -29,17 +29,17 @@ class WithoutGil {
     PyThreadState* state_;
 };
 
-// The result of a function of Python's C interface that may run Python code, and so lose the GIL and ask for it again.
+// Calls a Python C API function that may run Python code, and may therefore release and reacquire the GIL.
 template <class Call>
 auto in_python(Call call) noexcept {
     try {
         return call();
-    } catch (...) {  // functions of C throw nothing: the thread is being ended
+    } catch (...) {  // C functions do not throw: the thread is being ended
         sleep_until_the_end();
     }
 }
 
-// Reacquires the GIL while it exists, in a call of the core made without it.
+// Holds the GIL during its lifetime, for calls from code that has released it.
 class WithGil {
    public:
     WithGil() noexcept : state_(in_python([] { return PyGILState_Ensure(); })) {}

@@ -14,9 +14,9 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// The columns of mentions of a document: rows of texts, the word first, become rows with these columns after the word.
+// Adds the mention columns to the rows of a document, after the word, which is the first column.
 nb::list with_mentions(const nb::list& document) {
-    std::vector<std::vector<nb::handle>> words;  // of the document, which owns them
+    std::vector<std::vector<nb::handle>> words;  // borrowed from the document
     Mentions mentions;
     std::vector<std::string_view> texts;
     for (const nb::handle sequence : document) {

@@ -1,4 +1,4 @@
-// Models: the content of a file, and labelling.
+// Models: file content and labelling.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -20,7 +20,7 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// Not an array, so that opening a model does not import NumPy.
+// A memoryview instead of an array, so that opening a model does not import NumPy.
 using View = nb::ndarray<nb::memview, const double, nb::ndim<1>, nb::c_contig>;
 
 ModelParts open(const std::filesystem::path& path, const std::string& source) {
@@ -53,7 +53,7 @@ std::vector<std::int64_t> read_all(TokenEncoder& encoder, nb::handle sequences) 
     return lengths;
 }
 
-// Other threads may run while the core works: the tables of a model never change.
+// Other threads may run while the core works, because the tables of a model never change.
 std::shared_ptr<Corpus> encode(const Model& model, nb::handle sequences) {
     return model.with_session([&](Session& session) {
         read_all(session.encoder(), sequences);

@@ -16,7 +16,7 @@ using namespace sparsecrf;
 
 namespace {
 
-// A Python OSError for this error code, with the name of the file.
+// Raises a Python OSError with this error code and file name.
 void raise_file_error(const std::exception_ptr& thrown, void*) {
     try {
         std::rethrow_exception(thrown);
@@ -26,12 +26,12 @@ void raise_file_error(const std::exception_ptr& thrown, void*) {
     }
 }
 
-// The text of a file that a message shows may have been cut within a character.
+// Text quoted from a file may be cut in the middle of a character.
 void raise_input_error(const std::exception_ptr& error, void* type) {
     try {
         std::rethrow_exception(error);
     } catch (const UnsatisfiableError&) {
-        throw;  // left to another translator
+        throw;  // left to other translators
     } catch (const InputError& found) {
         const std::string_view text = found.what();
         PyObject* const decoded =
@@ -45,13 +45,13 @@ void raise_input_error(const std::exception_ptr& error, void* type) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    // Types and exceptions of the core belong to one interpreter, and NumPy's do, too.
+    // The core's types and exceptions belong to a single interpreter, and so do NumPy's.
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
         throw nb::import_error(
             "sparsecrf: expected the main interpreter, found a subinterpreter; use a thread or a process");
     }
 #if defined(NDEBUG) || defined(SPARSECRF_SANITIZED)
-    // Whatever is alive when the interpreter ends (an exception that somebody keeps is enough) is no news to a user.
+    // Objects that are still alive when the interpreter exits (a stored exception is enough) do not concern the user.
     nb::set_leak_warnings(false);
 #endif
     bindings::sleep_instead_of_terminating();
@@ -81,7 +81,7 @@ NB_MODULE(_core, m) {
 #else
     m.attr("STANDARD_LIBRARY") = "other";
 #endif
-    kernels();  // an unknown SPARSECRF_ISA fails now, not in the middle of a run
+    kernels();  // reports an unknown SPARSECRF_ISA now, not in the middle of a run
 
     bindings::bind_strings(m);
     bindings::bind_corpus(m);

@@ -6,7 +6,7 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// Bytes, not an array, so that opening a model does not import NumPy.
+// Bytes instead of an array, so that opening a model does not import NumPy.
 template <class T>
 nb::bytes bytes_of(const std::vector<T>& values) {
     return nb::bytes(values.data(), values.size() * sizeof(T));

@@ -14,8 +14,8 @@ namespace nb = nanobind;
 namespace sparsecrf::bindings {
 namespace {
 
-// Calls f(words) for each line of a piece; `columns`: for each sequence of a column file, whose words are the first
-// column.
+// Calls f(words) for each line of a piece; with `columns`, for each sequence of a column file, whose words are in the
+// first column.
 template <class Function>
 void each_sentence(std::string_view piece, bool columns, Function f) {
     std::vector<std::string_view> words, cells;

@@ -1,4 +1,4 @@
-// Rows of columns that come from Python.
+// Rows of columns from Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,8 @@
 
 namespace sparsecrf::bindings {
 
-// A sequence of rows, each a sequence of text or one text, as the core sees them: views of objects that `owners` keeps
-// alive. `where` begins every error: "" or "sequence 3, ".
+// Converts a sequence of rows, each a sequence of strings or one string, to views of objects that `owners` keeps alive.
+// `where` begins every error message: "" or "sequence 3, ".
 Rows rows_of(nanobind::sequence sequence, nanobind::list& owners, const std::string& where = "");
 
 }  // namespace sparsecrf::bindings

@@ -29,7 +29,7 @@ void check_groups(std::span<const std::int32_t> group, std::size_t columns, std:
             throw InputError(message("quadratic model: expected groups below ", n_groups, ", found ", of));
         }
     }
-    // Level after level, each group in one larger one at most.
+    // Level by level; each group is inside at most one larger group.
     std::vector<std::int32_t> parent(n_groups, -1);
     for (std::size_t k = 0; k < n; ++k) {
         std::int32_t inside = -1;

@@ -14,7 +14,8 @@ std::string described(nb::handle x) {
     return nb::cast<std::string>(x.type().attr("__name__")) + " " + nb::cast<std::string>(start);
 }
 
-// One level of a recursion over Python objects: too deep, or a mapping within itself, is Python's RecursionError.
+// One level of a recursion over Python objects; raises Python's RecursionError if they are nested too deeply or contain
+// themselves.
 struct Deeper {
     explicit Deeper(const char* where) {
         if (Py_EnterRecursiveCall(where) != 0) throw nb::python_error();
@@ -55,7 +56,7 @@ struct Gatherer {
         if (PyDict_CheckExact(mapping.ptr())) {
             PyObject *key, *value;
             for (Py_ssize_t at = 0; PyDict_Next(mapping.ptr(), &at, &key, &value);) {
-                // Kept: reading a value can run code that changes the mapping.
+                // Keeps references: reading a value can run code that changes the mapping.
                 entry(prefix, nb::borrow(key), nb::borrow(value));
             }
             return;

@@ -1,4 +1,4 @@
-// Words whose vectors are looked up, from Python objects.
+// Converts Python objects to WordRows.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,8 +13,8 @@
 
 namespace sparsecrf::bindings {
 
-// None: no words; (StringTable, column): words of this column get a number as they come; WordVectors: the rows of
-// theirs.
+// None: no words. (StringTable, column): number the words of this column in order of appearance. WordVectors: use the
+// rows of their vectors.
 inline WordRows word_rows(nanobind::handle words) {
     namespace nb = nanobind;
     if (words.is_none()) return {};

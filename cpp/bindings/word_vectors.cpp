@@ -17,7 +17,7 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// A NumPy array [n, d] that takes over the numbers.
+// A NumPy array [n, d] that takes ownership of the numbers.
 Result<float, 2> as_array(std::vector<float> values, std::size_t width) {
     auto own = std::make_unique<std::vector<float>>(std::move(values));
     const std::size_t shape[] = {width == 0 ? 0 : own->size() / width, width};
@@ -64,7 +64,7 @@ void bind_word_vectors(nb::module_& m) {
                 new (self)
                     WordVectors(std::move(words), view(values), std::move(mean), std::move(scale), window, column);
             },
-            // The numbers are not copied: the object keeps the array alive.
+            // The numbers are not copied; the object keeps the array alive.
             nb::keep_alive<1, 3>(), nb::arg("words"), nb::arg("values").noconvert(), nb::arg("mean"), nb::arg("scale"),
             nb::arg("window") = 0, nb::arg("column") = 0,
             "values: float32[words * d], one vector after the other; mean, scale: [d + 1], a number becomes (x - mean) "
