@@ -1,4 +1,4 @@
-// The functions of sparsecrf.h: check, convert, call. No exception leaves them.
+// The functions of sparsecrf.h: check, convert, call. No exception escapes from them.
 #include "sparsecrf.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Failure {
     std::string text;
     const char* shown = "";
 };
-thread_local Failure failure;  // the last one of this thread
+thread_local Failure failure;  // the last failure of this thread
 
 int failed(int code, const char* what) noexcept {
     try {
@@ -36,7 +36,7 @@ int failed(int code, const char* what) noexcept {
     return code;
 }
 
-// Does the work; turns exceptions into an error code and a message.
+// Runs the work; turns exceptions into an error code and a message.
 template <class Work>
 int guarded(Work work) noexcept {
     try {
@@ -76,7 +76,7 @@ std::string_view text_of(const char* text, std::size_t size) {
     return {text, size == SPARSECRF_WHOLE ? std::strlen(text) : size};
 }
 
-// The path as the system has it: UTF-8 on Windows.
+// The path in the system's form; the argument is UTF-8, also on Windows.
 std::filesystem::path path_of(const char* path) {
 #if defined(_WIN32)
     return std::filesystem::path(reinterpret_cast<const char8_t*>(path));
@@ -92,13 +92,13 @@ struct sparsecrf_model {
         const sparsecrf::StringTable& table = *model->parts().labels;
         for (std::uint32_t y = 0; y < table.size(); ++y) {
             names.emplace_back(table[y]);
-            if (names.back().find('\0') != std::string::npos) {  // C would cut the name off there
+            if (names.back().find('\0') != std::string::npos) {  // C would truncate the name there
                 throw InputError(message("label ", y, ": expected a name without NUL, found one with it"));
             }
         }
     }
     std::shared_ptr<const sparsecrf::Model> model;
-    std::vector<std::string> names;  // [Y] of the labels
+    std::vector<std::string> names;  // [Y] label names
 };
 
 struct sparsecrf_sequence {
@@ -129,7 +129,7 @@ int sparsecrf_open_memory(const void* content, std::size_t size, sparsecrf_model
     return guarded([&] {
         given(model, "model");
         if (size > 0 && content == nullptr) throw InputError("content: expected a pointer, found NULL");
-        std::vector<std::uint64_t> copy((size + 7) / 8);  // so that numbers are aligned
+        std::vector<std::uint64_t> copy((size + 7) / 8);  // for alignment
         if (size > 0) std::memcpy(copy.data(), content, size);
         const auto bytes = std::as_bytes(std::span(copy)).first(size);
         *model = new sparsecrf_model(std::make_shared<const sparsecrf::Model>(bytes, "model in memory"));
