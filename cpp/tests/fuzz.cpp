@@ -1,10 +1,10 @@
-// Fuzzing of the core's parsers: any bytes give a result or an InputError. For AddressSanitizer and UBSan
+// Fuzzes the core's parsers: any input must give a result or an InputError. Run under AddressSanitizer and UBSan
 // (torture/fuzz.py).
 //
-//   fuzz TARGET SECONDS SEEDS FOUND       SEEDS: a folder of inputs; FOUND: how names of files with findings begin
+//   fuzz TARGET SECONDS SEEDS FOUND       SEEDS: a folder of inputs; FOUND: prefix of the files with findings
 //
-// Inputs are mutated, and those that reach something new are kept and mutated further. GCC calls
-// __sanitizer_cov_trace_pc wherever the core goes (-fsanitize-coverage=trace-pc).
+// Inputs are mutated; those that reach new code are kept and mutated further. GCC calls __sanitizer_cov_trace_pc in
+// every basic block of the core (-fsanitize-coverage=trace-pc).
 #include <unistd.h>
 
 #include <array>
@@ -23,12 +23,12 @@ using namespace sparsecrf;
 using tests::kTargets;
 using tests::Random;
 
-// ---- Coverage: how often each pair of places was passed one after the other, by a hash of both.
+// ---- Coverage: how often each pair of locations was reached consecutively, by a hash of both.
 namespace {
 constexpr std::size_t kPairs = 1 << 16;
-std::array<std::uint8_t, kPairs> passed;    // by the input at work
-std::array<std::uint8_t, kPairs> known;     // by all before it: bits of how_often
-std::array<std::uint32_t, kPairs> touched;  // the first n_touched: where `passed` is not 0
+std::array<std::uint8_t, kPairs> passed;    // by the current input
+std::array<std::uint8_t, kPairs> known;     // by all earlier inputs: bits of how_often
+std::array<std::uint32_t, kPairs> touched;  // the first n_touched: indices where `passed` is nonzero
 std::size_t n_touched = 0;
 std::uintptr_t last_place = 0;
 
@@ -39,7 +39,7 @@ std::uint8_t how_often(std::uint8_t times) {
     return times == 0 ? 0 : bit;
 }
 
-// Whether the input at work reached something new; the next one starts from nothing.
+// Whether the current input reached something new; resets the counts for the next one.
 bool is_new() {
     bool found = false;
     for (std::size_t k = 0; k < n_touched; ++k) {
@@ -53,7 +53,7 @@ bool is_new() {
     return found;
 }
 
-// ---- The input at work, written to a file if it is the last one.
+// ---- The current input, written to a file if the run fails.
 std::string input, found_prefix;
 
 void write_finding() {
@@ -174,11 +174,11 @@ void mutate(std::string& text, const std::vector<std::string>& corpus, Random& r
     if (text.size() > kLongest) text.resize(kLongest);
 }
 
-// Runs one input; whether it reached something new.
+// Runs one input; returns whether it reached something new.
 bool reaches_more(const std::function<void(std::string_view)>& target) {
     alarm(20);
     try {
-        // A copy of its own, so that a read beyond the end is seen.
+        // A separate copy, so that reads past the end are detected.
         const std::vector<char> copy(input.begin(), input.end());
         target({copy.data(), copy.size()});
     } catch (const InputError&) {

@@ -1,4 +1,4 @@
-// What fuzz.cpp fuzzes: functions of any bytes that return or throw InputError.
+// The targets of fuzz.cpp: functions that accept any bytes and return or throw InputError.
 #pragma once
 
 #include <cstring>
@@ -26,7 +26,7 @@ inline std::vector<std::vector<std::string>> all_rows(std::string_view text, std
     return found;
 }
 
-// Read in one piece and in two, a column file has the same sequences.
+// A column file has the same sequences whether it is read in one piece or in two.
 inline void in_pieces(std::string_view text, const ColumnOptions& options) {
     std::int64_t n_whole = 0, n_cut = 0;
     const auto whole = all_rows(text, 1, n_whole, options);
@@ -38,8 +38,8 @@ inline void in_pieces(std::string_view text, const ColumnOptions& options) {
 
 inline void columns(std::string_view text) { in_pieces(text, {}); }
 
-// Column files as the bits of the first byte say: 1 any bytes, 2 ragged, 4 labels are given, 8 functions of words, 16
-// and 32 how many columns are needed. Read; encoded; labelled by a model.
+// Column files with options from the bits of the first byte: 1 any bytes, 2 ragged, 4 labels are given, 8 word
+// functions, 16 and 32 number of columns needed. The file is read, encoded, and labelled by a model.
 inline void column_options(std::string_view text) {
     static const World world(20), world_of_functions(20, kFunctions);
     const unsigned bits = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
@@ -127,7 +127,7 @@ inline void label(std::string_view text) {
     model.label_text(text, "input", 0, 1, options);
 }
 
-// A binary model of CRFsuite; the part that some attributes need.
+// A binary CRFsuite model, of which a slice for some attributes is read.
 inline void crfsuite_model(std::string_view text) {
     static const StringTable names = [] {
         StringTable made;
@@ -140,7 +140,7 @@ inline void crfsuite_model(std::string_view text) {
     Chain(slice.features, std::move(slice.w), Kernel::automatic, 1);
 }
 
-// A model's file, its digest aside, and a sentence for the model. Inputs would rarely have the right digest.
+// A model file, without checking the digest, which fuzzed inputs would rarely match, and a sentence to label.
 inline void model(std::string_view file) {
     std::vector<std::uint64_t> aligned((file.size() + 7) / 8);
     if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());

@@ -1,5 +1,5 @@
-// Every kernel of every instruction set on made-up numbers: all give the same bits. Prints a digest of these bits,
-// which is also the same for every compiler, processor and system: `make wheels` compares them.
+// Runs every kernel of every instruction set on synthetic numbers: all must give the same bits. Prints a digest of
+// these bits, which is also the same for every compiler, processor and system: `make wheels` compares them.
 #include "core/simd/kernels.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<const double*> pointers(const std::vector<Row>& rows) {
     return all;
 }
 
-// All that the kernels compute of numbers by `seed`, for n labels (a multiple of kLanes).
+// Everything that the kernels compute from random numbers with this seed, for n labels (a multiple of kLanes).
 std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t seed) {
     Splitmix random(seed);
     const auto size = static_cast<std::size_t>(n), height = static_cast<std::size_t>(rows);
@@ -59,7 +59,7 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     k.maxplus(a.data(), m.data(), rows, n, out.data());
     keep(out);
 
-    std::vector<Row> lefts, rights;  // the vectors of outer products: lefts[r][i] rights[r][j]
+    std::vector<Row> lefts, rights;  // vectors of outer products: lefts[r][i] rights[r][j]
     for (int r = 0; r < 5; ++r) {
         lefts.push_back(numbers(random, height, 1.0));
         rights.push_back(numbers(random, size, 1.0));
@@ -71,7 +71,7 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     k.sum_rows(a.data(), pointers(rights).data(), std::min(rows, 5), n, sum.data());
     keep(sum);
 
-    Row x = numbers(random, size, 900.0);  // exp of it leaves the range of doubles on both sides
+    Row x = numbers(random, size, 900.0);  // exp overflows and underflows
     x[1] = -kInfinity;
     k.exp_shifted(x.data(), 0.25, n, out.data());
     keep(out);
@@ -102,7 +102,7 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     return all;
 }
 
-// The same of dual ascent: four attributes at seven positions, some of them at two.
+// The same for dual ascent: four attributes at seven positions, some of them at two.
 std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     Splitmix random(seed);
     const auto size = static_cast<std::size_t>(n);
@@ -148,8 +148,7 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     return all;
 }
 
-// The same of label n-grams at eight positions: n histories, twice as many leaves, n / 2 other arcs, n / 2 pairs of n
-// labels.
+// The same for label n-grams at eight positions: n histories, 2 n leaves, n / 2 inner arcs, n / 2 pairs of n labels.
 std::vector<double> ngram_results(const Kernels& k, int n, std::uint64_t seed) {
     Splitmix random(seed);
     const auto size = static_cast<std::size_t>(n);
@@ -157,7 +156,7 @@ std::vector<double> ngram_results(const Kernels& k, int n, std::uint64_t seed) {
     const auto below = [&](std::size_t bound) { return static_cast<std::uint32_t>(random.next() % bound); };
     std::vector<std::uint32_t> parent, history, pair_of, suffix;
     std::vector<std::uint16_t> previous, label, first, last;
-    for (std::size_t g = 0; g < n_arcs; ++g) {  // parents come after their children
+    for (std::size_t g = 0; g < n_arcs; ++g) {  // parents follow their children
         const std::size_t least = g < n_leaves ? 0 : g - n_leaves + 1;
         parent.push_back(static_cast<std::uint32_t>(least) + below(n_inner + n_own - least));
         history.push_back(below(size));
@@ -214,7 +213,7 @@ std::vector<double> ngram_results(const Kernels& k, int n, std::uint64_t seed) {
     of.steps = steps.data();
     of.safe = safe.data();
     of.least = 0.1;
-    of.most = 0.9;  // some lanes are below, some above
+    of.most = 0.9;  // some lanes are below it, some above
     of.item = item.data();
     of.sum = sum.data();
     of.square = square.data();

@@ -1,4 +1,4 @@
-// The kernels as compilers without vector extensions get them (simd/vec.hpp), for any compiler.
+// The kernels in the version for compilers without vector extensions (simd/vec.hpp), built with any compiler.
 #define SPARSECRF_ARRAYS
 #define SPARSECRF_CLONE arrays
 #define SPARSECRF_LANES 4

@@ -1,5 +1,5 @@
-// The core at work in several threads: what they share is only read, and all get the answers of one thread. For
-// ThreadSanitizer (`make sanitize-thread`) and Valgrind (torture/valgrind.py).
+// Runs the core in several threads: shared objects are only read, and all threads get the results of a single thread.
+// For ThreadSanitizer (`make sanitize-thread`) and Valgrind (torture/valgrind.py).
 //
 //   threads [THREADS [SENTENCES]]
 #include <algorithm>
@@ -37,7 +37,7 @@ void together(int threads, const std::function<void()>& work) {
 struct Answers {
     std::vector<double> log_z, p, score;
     std::vector<std::int32_t> path;
-    std::vector<std::int32_t> second;  // second best paths, one after the other
+    std::vector<std::int32_t> second;  // second best paths, concatenated
     std::string labelled, items;
     bool operator==(const Answers&) const = default;
 };
@@ -84,7 +84,7 @@ Derivatives derive(const World& world, Kernel kernel, int threads) {
     return found;
 }
 
-// Many short loops, called by several threads at once, some within others: every item is done once, and the first
+// Many short loops, called by several threads at once, some of them nested: every item is processed once, and the first
 // error is thrown.
 void loops(int threads) {
     together(threads, [threads] {
@@ -110,7 +110,7 @@ void loops(int threads) {
     });
 }
 
-// The same of loops in turns: each step sees the items in their order, and after an error nobody waits for ever.
+// The same for loops in turns: each step sees the items in order, and after an error no thread waits forever.
 void turns(int threads) {
     together(threads, [threads] {
         for (int round = 0; round < 300; ++round) {
@@ -148,13 +148,13 @@ int main(int argc, char** argv) {
     turns(threads);
     const World world(argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 60);
     for (const Kernel kernel : {Kernel::automatic, Kernel::sparse, Kernel::dense, Kernel::log}) {
-        // Threads of the caller share a model.
+        // The caller's threads share a model.
         const auto chain = world.chain(kernel), team = world.chain(kernel, threads);
         const Model model = world.model(), of_items = world.model(true);
         const Answers answers = ask(world, *chain, model, of_items);
         together(threads, [&] { expect(ask(world, *chain, model, of_items) == answers, "equal answers"); });
         expect(ask(world, *team, model, of_items) == answers, "equal answers of a team");
-        // They share a corpus; and an oracle's own threads share its work.
+        // They share a corpus, and an oracle's own threads share its work.
         const Derivatives derivatives = derive(world, kernel, 1);
         together(threads, [&] { expect(derive(world, kernel, 1) == derivatives, "equal derivatives"); });
         expect(derive(world, kernel, threads) == derivatives, "equal derivatives of a team");

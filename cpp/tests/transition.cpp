@@ -1,5 +1,5 @@
-// What a matrix answers after `assign` and after `renew`, dense and sparse: the same, or an error where it gave up what
-// the answer needs.
+// A matrix gives the same results after `assign` and after `renew`, dense and sparse, or throws if the data for the
+// result were dropped.
 #include "core/inference/transition.hpp"
 
 #include <cmath>
@@ -31,7 +31,7 @@ bool refuses(Call call) {
 }
 
 void check(Kernel kernel) {
-    const PairScores old{{0, 4, 5, 10}, {0.5, -1.0, 2.0, 0.25}};  // the last after the start label
+    const PairScores old{{0, 4, 5, 10}, {0.5, -1.0, 2.0, 0.25}};  // the last one after the start label
     AlignedVector<double> scores{1.0, 0.5, -2.0, 0.75, 0.0, 0.0, 0.0, 0.0};
     std::vector<int> order;
     constexpr double kNone = -std::numeric_limits<double>::infinity();

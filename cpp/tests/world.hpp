@@ -1,4 +1,4 @@
-// A small made-up world for programs that test the core without Python: sentences, a template, a model of them.
+// A small synthetic data set for programs that test the core without Python: sentences, a template, and a model.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sparsecrf::tests {
 
-// Numbers that look random and are the same everywhere (SplitMix64).
+// Pseudorandom numbers that are the same everywhere (SplitMix64).
 struct Random {
     std::uint64_t state;
     std::uint64_t next() {
@@ -27,7 +27,7 @@ struct Random {
 inline const char* const kTemplate =
     "U0:%x[0,0]\nU1:%X[-1,0]/%x[1,1]\nU2:%m[0,0,\"^.?.?\"]\nU3:%t[@-1,0,\"\\d*$\"]\n*4:%x[0,1]\nB\n";
 
-// One with functions of words.
+// A template with word functions.
 inline const char* const kFunctions =
     "U0:%l[0,0]\nU1:%p[0,0,2]/%S[-1,0,3]\nU2:%h[0,0]\nU3:%h[1,0,1]\nU4:%c[0,0]%n[0,0]\nU5:%e[0]\n*6:%P[0,1,1]\nB\n";
 
@@ -73,7 +73,7 @@ struct World {
     std::shared_ptr<const Chain> chain(Kernel kernel = Kernel::automatic, int threads = 1) const {
         return std::make_shared<Chain>(features, w, kernel, threads);
     }
-    // of_items: for CRFsuite's files.
+    // of_items: for CRFsuite files.
     Model model(bool of_items = false) const {
         return Model({.labels = labels,
                       .attributes = attributes,
