@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Whether the C library compiles for 32 bits, as WebAssembly does: by the compiler's front end alone, a folder of the core
-# at a time, a quarter of a minute. Installs the headers of g++-multilib if they are missing and that can be done.
+# Checks that the C library compiles for 32 bits, as WebAssembly requires. Runs only the compiler's front end, one folder
+# of the core at a time, in about 15 seconds. Installs the headers of g++-multilib if they are missing and it has the
+# permission to do so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

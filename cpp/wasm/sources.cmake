@@ -1,11 +1,11 @@
-# What sparsecrf.wasm was built from, as one digest in a file beside it, sparsecrf.wasm.sources: a labeller of other
-# sources than those of the package must not get into it. CMakeLists.txt includes this file; as a script it writes:
+# The digest of the sources of sparsecrf.wasm, stored next to it in sparsecrf.wasm.sources, so that the package never
+# contains a library built from other sources. CMakeLists.txt includes this file; run as a script, it writes the digest:
 #
 #   cmake -DROOT=SOURCES -DWASM=FILE -P sources.cmake
 cmake_minimum_required(VERSION 3.26)
 
-# The digest of the sources below `root`: what labels, the interface, the flags, the version. Line ends do not count, as
-# file(READ) leaves out carriage returns.
+# The digest of the sources below `root`: the core without training, the C interface, the build files and the version.
+# Line endings do not matter, because file(READ) drops carriage returns.
 function(sparsecrf_wasm_digest root result)
     file(GLOB_RECURSE files RELATIVE ${root} ${root}/cpp/core/*.[chi]* ${root}/cpp/c/*.[ch]*)
     list(FILTER files EXCLUDE REGEX "/core/training/")
@@ -20,8 +20,8 @@ function(sparsecrf_wasm_digest root result)
     set(${result} ${digest} PARENT_SCOPE)
 endfunction()
 
-# Installs the file `wasm` into the Python package if it was built from the sources below `root`. Otherwise it is left out,
-# with a warning; if it is `required`, the installation fails.
+# Installs the file `wasm` into the Python package if it was built from the sources below `root`. Otherwise warns and
+# leaves it out or, if it is `required`, fails.
 function(sparsecrf_install_wasm root wasm required)
     set(found "no file")
     if(EXISTS ${wasm})
