@@ -233,11 +233,12 @@ void bind_corpus(nb::module_& m) {
                     nb::arg("sequence_weight").noconvert() = nb::none(),
                     nb::arg("token_weight").noconvert() = nb::none(), nb::arg("label_set_ptr").noconvert() = nb::none(),
                     nb::arg("label_set_id").noconvert() = nb::none(),
-                    "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64, labels\n"
-                    "int32[P] with -1 where missing, sequence_weight float64[N], token_weight float64[P]. A label of\n"
-                    "-1 - s is one of set s > 0: label_set_ptr int64[S+1], label_set_id int32; set 0 is empty.")
+                    "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64,\n"
+                    "labels int32[P] (-1: missing), sequence_weight float64[N], token_weight float64[P].\n"
+                    "A label -1 - s, s > 0, denotes set s of candidate labels: label_set_ptr int64[S+1],\n"
+                    "label_set_id int32; set 0 is empty.")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
-             "The arguments of `from_arrays`; lists come back sorted, repeated attributes added up.")
+             "The arguments of `from_arrays`; lists are sorted, and repeated attributes summed.")
         .def("__getstate__", &state_of, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
         .def("__setstate__", &from_state, nb::sig("def __setstate__(self, state: dict[str, typing.Any], /) -> None"))
         .def(
@@ -247,7 +248,7 @@ void bind_corpus(nb::module_& m) {
                 return std::make_shared<Corpus>(c.subset(view(sequences)));
             },
             nb::arg("sequences").noconvert(),
-            "The sequences of these indices (int64), in this order; labels and attributes keep their ids.")
+            "The sequences with these indices (int64), in this order; labels and attributes keep their ids.")
         .def(
             "with_dense",
             [](const Corpus& c, Array2<float> values, Array1<std::int64_t> attributes) {
@@ -255,14 +256,15 @@ void bind_corpus(nb::module_& m) {
                 return std::make_shared<Corpus>(with_dense(c, values, attributes));
             },
             nb::arg("values").noconvert(), nb::arg("attributes").noconvert(),
-            "The corpus with dense columns: float32[P, d], and the attributes that they are (int64[d], -1: none).")
-        .def_ro("n_dense", &Corpus::n_dense, "Dense columns.")
+            "A copy with dense columns: values float32[P, d], and the attribute of each column (int64[d], "
+            "-1: none).")
+        .def_ro("n_dense", &Corpus::n_dense, "The number of dense columns.")
         .def_prop_ro(
             "all_labels_count",
             [](const Corpus& c) {
                 return c.token_weight.empty() && std::all_of(c.labels.begin(), c.labels.end(), is_known);
             },
-            "Whether all labels are known and no token has a weight of its own.")
+            "Whether all labels are known and there are no token weights.")
         .def_prop_ro(
             "n_free",
             [](const Corpus& c) {
@@ -270,11 +272,11 @@ void bind_corpus(nb::module_& m) {
                 for (std::int64_t t = 0; t < c.n_tokens(); ++t) n += c.is_free(t);
                 return n;
             },
-            "Tokens that may have any label: it is missing, or its set has them all.")
-        .def_prop_ro("has_values", &Corpus::has_values, "Whether some attribute could have a value other than 1.")
+            "The number of tokens that may have any label: it is missing, or its set contains all labels.")
+        .def_prop_ro("has_values", &Corpus::has_values, "Whether any attribute may have a value other than 1.")
         .def_prop_ro(
             "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
-            "Numbers of the words of positions, if an encoder was asked for them; else empty.")
+            "The word number of each position, if the encoder was given `words`; otherwise empty.")
         .def_prop_ro(
             "dense_attributes",
             [](const Corpus& c) {
@@ -284,7 +286,7 @@ void bind_corpus(nb::module_& m) {
                 }
                 return copy<std::int64_t>(known);
             },
-            nb::rv_policy::move, "The attributes that dense columns are.")
+            nb::rv_policy::move, "The attribute of each dense column.")
         .def(
             "save",
             [](const Corpus& c, const std::filesystem::path& path) {
@@ -292,7 +294,7 @@ void bind_corpus(nb::module_& m) {
                 return save_corpus(c, path);
             },
             nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
-            "Write the corpus to a file for `open` on this machine, whole or not at all; returns a digest of it.")
+            "Write the corpus atomically to a file for `open` on this machine; return its digest.")
         .def_static(
             "open",
             [](const std::filesystem::path& path, std::optional<std::int64_t> n_labels,
@@ -305,27 +307,27 @@ void bind_corpus(nb::module_& m) {
             nb::arg("digest") = nb::none(), nb::arg("copy") = false,
             nb::sig("def open(path: str | os.PathLike[str], *, n_labels: int | None = None, "
                     "n_attributes: int | None = None, digest: int | None = None, copy: bool = False) -> Corpus"),
-            "A corpus in a file, which stays there: pages are read when they are needed. No program may shorten the\n"
-            "file meanwhile; with `copy` it is read into memory at once, and may change. The counts may be larger "
-            "than\n"
-            "those it was saved with: a vocabulary can grow. digest: what `save` returned.")
+            "Open a memory-mapped corpus file: pages are read on demand. The file must not be truncated\n"
+            "while it is mapped; with `copy` it is read into memory at once and may change afterwards.\n"
+            "The counts may be larger than those it was saved with, because a vocabulary can grow.\n"
+            "digest: the value returned by `save`.")
         .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<WithoutGil>(),
-                     "A 64-bit hash of all that is in the corpus.")
+                     "A 64-bit hash of the whole corpus.")
         .def_prop_ro("n_sequences", &Corpus::n_sequences)
         .def_prop_ro("n_tokens", &Corpus::n_tokens)
-        .def_prop_ro("n_weighted_tokens", &Corpus::n_weighted_tokens, "Tokens whose weight is not zero.")
-        .def_prop_ro("n_bytes", &n_bytes, "Memory that it takes, roughly.")
+        .def_prop_ro("n_weighted_tokens", &Corpus::n_weighted_tokens, "The number of tokens with a nonzero weight.")
+        .def_prop_ro("n_bytes", &n_bytes, "Approximate memory use in bytes.")
         .def_ro("n_labels", &Corpus::n_labels)
         .def_ro("n_attributes", &Corpus::n_attributes)
         .def_prop_ro(
             "n_unigram_lists", [](const Corpus& c) { return c.unigram_lists.size(); },
-            "Distinct unigram lists, the empty one included.")
+            "The number of distinct unigram lists, including the empty one.")
         .def_prop_ro(
             "n_base_lists", [](const Corpus& c) { return c.base_lists.size(); },
-            "Distinct shared parts of bigram lists, the empty one included.")
+            "The number of distinct base parts of bigram lists, including the empty one.")
         .def_prop_ro(
             "n_rest_lists", [](const Corpus& c) { return c.rest_lists.size(); },
-            "Distinct rare parts of bigram lists, the empty one included.")
+            "The number of distinct rest parts of bigram lists, including the empty one.")
         .def_prop_ro(
             "offsets", [](const Corpus& c) { return copy<std::int64_t>(c.offsets); }, nb::rv_policy::move)
         .def_prop_ro(
@@ -336,7 +338,7 @@ void bind_corpus(nb::module_& m) {
                                [](std::int32_t y) { return std::max(y, kMissing); });
                 return out;
             },
-            nb::rv_policy::move, "int32[P], -1 where the label is not known: missing, or one of a set.");
+            nb::rv_policy::move, "int32[P], -1 if the label is unknown: missing, or a set of candidates.");
 }
 
 }  // namespace sparsecrf::bindings

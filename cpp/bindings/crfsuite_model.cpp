@@ -32,13 +32,15 @@ struct File {
 
 void bind_crfsuite_model(nb::module_& m) {
     nb::class_<File>(m, "CrfsuiteModel",
-                     "A binary model of CRFsuite. Only the part that some attributes need is read, by its own tables.")
+                     "A binary CRFsuite model. Reads only the part for given attributes, through the hash tables in "
+                     "the file.")
         .def(nb::init<nb::bytes, std::string>(), nb::arg("data"), nb::arg("source"))
         .def_prop_ro("labels", [](const File& file) { return file.model.labels(); })
         .def_prop_ro("n_attributes", [](const File& file) { return file.model.n_attributes(); })
         .def_prop_ro(
             "has_tables", [](const File& file) { return file.model.has_tables(); },
-            "Whether parts of it can be found. CRFsuite writes these tables, others may not.")
+            "Whether the file has hash tables, which `part` needs. CRFsuite writes them, other programs may "
+            "not.")
         .def(
             "part",
             [](const File& file, const StringTable& names, std::string_view bias) {
@@ -48,7 +50,8 @@ void bind_crfsuite_model(nb::module_& m) {
             },
             nb::arg("names"), nb::arg("bias"),
             nb::sig("def part(self, names: StringTable, bias: str) -> tuple[StringTable, Chain]"),
-            "The model of those of the names that it has, in its order. Transitions are label pairs of `bias`.");
+            "The model restricted to these names, in file order; unknown names are skipped. Transitions "
+            "become label pairs of `bias`.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -24,9 +24,9 @@ void bind_dual(nb::module_& m) {
             },
             nb::arg("corpus"), nb::arg("features").none(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("threads") = 1,
             nb::keep_alive<1, 2>())
-        .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory that it takes for a corpus.")
+        .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory needed for a corpus, in bytes.")
         .def_static("occurrences", &DualSpace::occurrences, nb::arg("corpus"),
-                    "How often unigram attributes occur at the positions of a corpus.")
+                    "The number of occurrences of unigram attributes in a corpus.")
         .def(
             "start",
             [](DualAscent& self, const FeatureSet& features, Array1<double> w) {
@@ -35,7 +35,7 @@ void bind_dual(nb::module_& m) {
             },
             nb::arg("features"), nb::arg("w").noconvert(),
             nb::sig("def start(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64]) -> None"),
-            "Begin with a mixture of the labels of the data and the model with these weights.")
+            "Start from a mixture of the data's labels and the model with these weights.")
         .def(
             "order",
             [](const DualAscent& self, std::uint64_t seed, std::uint64_t epoch, bool by_gaps) {
@@ -43,7 +43,8 @@ void bind_dual(nb::module_& m) {
             },
             nb::arg("seed"), nb::arg("epoch"), nb::kw_only(), nb::arg("by_gaps"),
             nb::sig("def order(self, seed: int, epoch: int, *, by_gaps: bool) -> numpy.typing.NDArray[numpy.int64]"),
-            "The sequences of an epoch: all of weight above 0 at random, or as many drawn by their gaps.")
+            "The sequences of an epoch: a random permutation of those with positive weight, or as many "
+            "drawn in proportion to their gaps.")
         .def(
             "run",
             [](DualAscent& self, Array1<std::int64_t> sequences, const std::optional<nb::callable>& go_on) {
@@ -54,8 +55,9 @@ void bind_dual(nb::module_& m) {
             nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("go_on") = nb::none(),
             nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
                     "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
-            "A step for each sequence. `go_on` is asked a few times a second, with the number of steps done.")
-        .def("never_descend", &DualAscent::never_descend, "Take steps that are short enough to never lower the bound.")
+            "Take a step for each sequence. `go_on` is called a few times per second with the number of "
+            "steps done; returning False stops the run.")
+        .def("never_descend", &DualAscent::never_descend, "Shorten steps so that they never lower the bound.")
         .def("recenter", &DualAscent::recenter, nb::arg("share"),
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
         .def(
@@ -76,7 +78,7 @@ void bind_dual(nb::module_& m) {
                 const WithoutGil unlocked;
                 return self.certify();
             },
-            "The lower bound, computed anew from distributions that are made exactly consistent.")
+            "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(
             "weights",
             [](const DualAscent& self) {
@@ -85,7 +87,7 @@ void bind_dual(nb::module_& m) {
             },
             nb::sig("def weights(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                     "numpy.typing.NDArray[numpy.float64]]"),
-            "The features whose weights are not 0, by ascending number, and the weights.")
+            "The numbers of the features with nonzero weights, ascending, and their weights.")
         .def(
             "state",
             [](DualAscent& self) {
@@ -98,7 +100,8 @@ void bind_dual(nb::module_& m) {
                 arrays.append(copy<double>(self.space().centers()));
                 return arrays;
             },
-            nb::sig("def state(self) -> list[numpy.typing.NDArray[numpy.float64]]"), "All that steps change, copied.")
+            nb::sig("def state(self) -> list[numpy.typing.NDArray[numpy.float64]]"),
+            "A copy of the state that steps change.")
         .def(
             "restore",
             [](DualAscent& self, const std::vector<Array1<double>>& arrays) {
@@ -121,7 +124,7 @@ void bind_dual(nb::module_& m) {
             },
             nb::arg("arrays"),
             nb::sig("def restore(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]]) -> None"),
-            "Go on from a state.");
+            "Resume from a state.");
 }
 
 }  // namespace sparsecrf::bindings

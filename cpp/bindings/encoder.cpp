@@ -208,7 +208,7 @@ class Encoder {
 }  // namespace
 
 void bind_encoder(nb::module_& m) {
-    nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python sequences, keeping none of them.")
+    nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python sequences without keeping references to them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, const nb::object&, const std::string&,
                       bool, bool, bool, bool, std::shared_ptr<const Template>, std::shared_ptr<const FeatureSet>,
                       nb::handle, int>(),
@@ -222,13 +222,13 @@ void bind_encoder(nb::module_& m) {
                      "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1) -> None"))
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
-             "Append a sequence; returns its length.")
+             "Append a sequence; return its length.")
         .def("add_matrix", &Encoder::add_matrix, nb::arg("ptr").noconvert(), nb::arg("column").noconvert(),
              nb::arg("value").noconvert(), nb::arg("id").noconvert(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
-             "Append the rows of a CSR matrix; id: the attribute of each column, -1: none.")
+             "Append the rows of a CSR matrix. id: the attribute of each column, or -1.")
         .def("build", &Encoder::build, nb::arg("sort_labels") = false,
-             "The corpus of all sequences added; the encoder is empty again. sort_labels: new ids by name.");
+             "The corpus of all sequences added since the last call. sort_labels: renumber labels by name.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -87,8 +87,8 @@ void bind_features(nb::module_& m) {
     using Ids = Array1<std::int32_t>;
     nb::class_<NgramTable>(
         m, "NgramTable",
-        "Label n-grams (attribute, labels) of at least three labels, in the order in which they came.\n"
-        "The label n_labels, the start, can only be the first.")
+        "Label n-grams (attribute, labels) of at least three labels, in the order of their addition.\n"
+        "The start label, n_labels, can only be the first label.")
         .def(nb::init<std::int64_t>(), nb::arg("n_labels"))
         .def(
             "add",
@@ -96,11 +96,10 @@ void bind_features(nb::module_& m) {
                 return copy<std::int64_t>(table.add_all(view(attribute), view(length), view(labels)));
             },
             nb::arg("attribute").noconvert(), nb::arg("length").noconvert(), nb::arg("labels").noconvert(),
-            nb::rv_policy::move, "The places of these n-grams, whose labels stand one after the other.")
+            nb::rv_policy::move, "The indices of these n-grams, which are added if missing. labels: concatenated.")
         .def("__len__", &NgramTable::size);
-    nb::class_<LabelParts>(
-        m, "LabelParts",
-        "Which parts labels have, as rows: those of label y are part[ptr[y]] to part[ptr[y + 1] - 1], below n_parts.")
+    nb::class_<LabelParts>(m, "LabelParts",
+                           "The parts of labels: label y has part[ptr[y]] to part[ptr[y + 1] - 1], all below n_parts.")
         .def(
             "__init__",
             [](LabelParts* self, std::int64_t n_parts, Array1<std::int64_t> ptr, Ids part, std::optional<Ids> classes) {
@@ -109,11 +108,11 @@ void bind_features(nb::module_& m) {
             },
             nb::arg("n_parts"), nb::arg("ptr").noconvert(), nb::arg("part").noconvert(),
             nb::arg("classes").noconvert().none() = nb::none(),
-            "`classes`: of each label that of which it is a member, as a cell: one of its parts, n_labels + j, or "
+            "classes: the class of each label as a cell: one of its parts, n_labels + j, or the label "
             "itself.")
         .def_prop_ro("n_labels", &LabelParts::n_labels)
         .def_prop_ro("n_parts", &LabelParts::n_parts)
-        .def_prop_ro("class_cells", &class_cells, "The cells of the classes of labels, ascending; none: no classes.")
+        .def_prop_ro("class_cells", &class_cells, "The cells of the label classes, ascending; empty without classes.")
         .def_prop_ro(
             "class_of",
             [](const LabelParts& parts) {
@@ -123,7 +122,7 @@ void bind_features(nb::module_& m) {
                 }
                 return out;
             },
-            "The place of the class of each label among them.")
+            "The index of each label's class in `class_cells`.")
         .def(
             "of",
             [](const LabelParts& parts, std::int64_t y) {
@@ -139,10 +138,10 @@ void bind_features(nb::module_& m) {
             nb::arg("label"), "The parts of a label, ascending.");
     nb::class_<FeatureSet>(
         m, "FeatureSet",
-        "A set of features in canonical order: unigram (x, y), then bigram (x, y', y), lexicographic.\n"
-        "The previous label n_labels is the start label. Where labels have parts, the label n_labels + j of a unigram\n"
-        "feature is part j. Where they have classes, bigram features of pairs of classes follow, part j as the label\n"
-        "n_labels + j or as the previous label n_labels + 1 + j.")
+        "A set of features in canonical order: unigrams (x, y), then bigrams (x, y', y), sorted.\n"
+        "The previous label n_labels is the start label. If labels have parts, the label n_labels + j\n"
+        "of a unigram feature is part j. If they have classes, features of class pairs follow the\n"
+        "bigrams, with part j written as label n_labels + j or as previous label n_labels + 1 + j.")
         .def(
             "__init__",
             [](FeatureSet* self, std::int64_t n_labels, std::int64_t n_attributes, Ids ux, Ids uy, Ids bx, Ids bp,
@@ -160,8 +159,8 @@ void bind_features(nb::module_& m) {
             },
             nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
             nb::arg("ngrams").none() = nb::none(), nb::arg("parts").none() = nb::none(),
-            "The set of these numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, then places of "
-            "`ngrams`. With parts of labels, Y + P takes the place of Y where it is multiplied by x or X.")
+            "The set with these feature numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, "
+            "then indices into `ngrams`. If labels have P parts, a unigram row has Y + P cells instead of Y.")
         .def_prop_ro(
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static(
@@ -171,7 +170,7 @@ void bind_features(nb::module_& m) {
             },
             nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::kw_only(), nb::arg("zeros") = false,
             nb::call_guard<WithoutGil>(),
-            "The features that occur on the labelled paths. `zeros`: even if their value is 0 wherever they do.")
+            "The features that occur on the labelled paths. zeros: also those that occur only with value 0.")
         .def_static(
             "all_virtual",
             [](const Corpus& corpus, const LabelParts* parts) {
@@ -191,11 +190,11 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("n_unigram", &FeatureSet::n_unigram)
         .def_prop_ro(
             "n_bigram", [](const FeatureSet& f) { return f.n_bigram() + f.n_class(); },
-            "Features of pairs, those of classes of labels included.")
-        .def_prop_ro("n_class", &FeatureSet::n_class, "Those of pairs of classes of labels.")
+            "The number of pair features, including those of class pairs.")
+        .def_prop_ro("n_class", &FeatureSet::n_class, "The number of class-pair features.")
         .def_prop_ro("n_ngram", &FeatureSet::n_ngram)
         .def_prop_ro("ngrams", &ngrams_of, nb::rv_policy::move,
-                     "Attribute, number of labels, and labels one after the other, of the label n-grams.")
+                     "Attributes, lengths and concatenated labels of the label n-grams.")
         .def_prop_ro(
             "conditioning",
             [](const FeatureSet& f) {
@@ -205,7 +204,7 @@ void bind_features(nb::module_& m) {
                 }
                 return found;
             },
-            "The attributes that condition label pairs, or longer n-grams.")
+            "The attributes that condition label pairs or longer n-grams.")
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)
         .def_prop_ro(

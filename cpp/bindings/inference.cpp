@@ -22,7 +22,7 @@ const Constraints& given(const Constraints* constraints) { return constraints ==
 
 void bind_oracle(nb::module_& m) {
     nb::class_<Oracle>(m, "Oracle",
-                       "Loss and derivatives of a labelled corpus on any set of features. One call at a time.")
+                       "Loss and derivatives of a labelled corpus on any set of features. Not thread-safe.")
         .def(
             "__init__",
             [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
@@ -57,7 +57,7 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: "
                     "numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
                     "numpy.typing.NDArray[numpy.float64]]"),
-            "Loss and its gradient on every feature of the set, zero weights included.")
+            "The loss and its gradient for every feature of the set, including those with zero weight.")
         .def(
             "masses",
             [](Oracle& o, bool absolute) {
@@ -67,8 +67,8 @@ void bind_oracle(nb::module_& m) {
             nb::arg("absolute") = false,
             nb::sig("def masses(self, absolute: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            "sum w v of every attribute over unigram lists, and over bigram lists of first and of other positions; "
-            "absolute: of |w v|.")
+            "Sums of w v for every attribute: over unigram lists, and over bigram lists of first and of "
+            "later positions. absolute: sums of |w v|.")
         .def(
             "value_logs",
             [](const Oracle& o) {
@@ -79,16 +79,16 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def value_logs(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64]]"),
-            "sum |w| log |v| and sum |w| of every attribute over its values v other than 0: in unigram lists and dense "
-            "columns, in bigram lists.")
-        .def("release_tables", &Oracle::release_tables,
-             "Give back the memory that passes keep for the next ones, for a caller that needs it in between.")
+            "Sums of |w| log |v| and of |w| over the nonzero values v of every attribute: in unigram lists "
+            "and dense columns, and in bigram lists.")
+        .def("release_tables", &Oracle::release_tables, "Free the memory that passes keep for later ones.")
         .def_prop_ro(
             "signs_agree_in_lists", [](const Oracle& oracle) { return oracle.signs_agree(true); },
-            "The same for attributes of lists: dense columns apart.")
+            "Whether `signs_agree` holds for all attributes in lists, ignoring dense columns.")
         .def_prop_ro(
             "signs_agree", [](const Oracle& oracle) { return oracle.signs_agree(); },
-            "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing.")
+            "Whether |E - C| <= max(E, C) for every feature: no value is negative, no label is missing, and "
+            "there are no dense columns.")
         .def(
             "candidates",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound) {
@@ -100,8 +100,8 @@ void bind_oracle(nb::module_& m) {
                 return copy<std::int64_t>(numbers);
             },
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
-            "Numbers of all virtual features whose expectation at w could exceed the bound; every other one is below "
-            "it.")
+            "The numbers of all possible features whose expectation at w could exceed the bound; all others "
+            "are below it.")
         .def(
             "ngram_bounds",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed) {
@@ -118,8 +118,8 @@ void bind_oracle(nb::module_& m) {
             nb::sig("def ngram_bounds(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], listed: "
                     "numpy.typing.NDArray[numpy.int64]) -> tuple[numpy.typing.NDArray[numpy.float64], "
                     "numpy.typing.NDArray[numpy.float64]]"),
-            "For the features with these places in the set and one label more in front of each (the start label last), "
-            "a bound on their expectation and their count.")
+            "For the features with these indices in the set, preceded by each label (the start label last): "
+            "an upper bound on their expectation, and their count.")
         .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,
@@ -140,8 +140,8 @@ void bind_oracle(nb::module_& m) {
                     "unigram: numpy.typing.NDArray[numpy.float64], start: numpy.typing.NDArray[numpy.float64], inner: "
                     "numpy.typing.NDArray[numpy.float64], fraction: float) -> tuple[numpy.typing.NDArray[numpy.int64], "
                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-            "What a shard tells for the candidates of all shards to be found, whose absolute masses are given: cells, "
-            "sums, shares of the mass (cpp/core/training/screen.hpp).")
+            "The contribution of this shard to the candidates of all shards, given their total absolute "
+            "masses: cells, sums, and shares of the mass (cpp/core/training/screen.hpp).")
         .def(
             "loss_grad_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
@@ -171,8 +171,8 @@ void bind_oracle(nb::module_& m) {
             nb::arg("features"), nb::arg("w").noconvert(), nb::arg("block").noconvert(), nb::arg("every") = 1,
             nb::sig("def block_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "block: numpy.typing.NDArray[numpy.int64], every: int = 1) -> numpy.typing.NDArray[numpy.float64]"),
-            "Second derivatives between the features with these places in the set, but for what couples different "
-            "positions; estimated from every n-th sequence.")
+            "Second derivatives between the features with these indices in the set, without the coupling of "
+            "different positions; estimated from every n-th sequence.")
         .def(
             "sequence_factors",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed, Weights total, double rho1,
@@ -207,17 +207,18 @@ void bind_oracle(nb::module_& m) {
                     "thresholds: numpy.typing.NDArray[numpy.float64] | None = None, alone: bool = False, "
                     "centre: numpy.typing.NDArray[numpy.float64] | None = None) -> "
                     "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
-            "The dual point (1 - s) data + s model with the best factor for each sequence: its entropy, and G on the "
-            "listed features. `total` is the gradient of all data there, of other corpora too unless `alone`; "
-            "`thresholds` stand in place of rho1, one for each listed feature. `centre`: the weights of the listed "
-            "features that the penalty is centred on; the entropy is then H + centre . G.");
+            "The dual point (1 - s) data + s model with the best factor s for each sequence: its entropy, "
+            "and G on the listed features. total: the gradient of all data on the listed features, "
+            "including other corpora unless `alone`. thresholds: replaces rho1 by one value per listed "
+            "feature. centre: weights of the listed features on which the penalty is centered; the entropy "
+            "is then H + centre . G.");
 }
 
 void bind_constraints(nb::module_& m) {
     nb::class_<Constraints>(
         m, "Constraints",
-        "What label sequences are possible: allowed bool[P, Y], forbidden bool[Y+1, Y] (previous label\n"
-        "by label, last row the start), fixed int32[P] with -1 where free.")
+        "Constraints on label sequences: allowed bool[P, Y], forbidden bool[Y+1, Y] (previous label\n"
+        "by label, last row: start), fixed int32[P] (-1: free).")
         .def(
             "__init__",
             [](Constraints* self, std::int64_t n_labels, std::optional<Array2<bool>> allowed,
@@ -260,7 +261,7 @@ Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Cons
 }
 
 void bind_chain(nb::module_& m) {
-    nb::class_<Chain> chain(m, "Chain", "A CRF with fixed weights; may be shared by threads.");
+    nb::class_<Chain> chain(m, "Chain", "A CRF with fixed weights; thread-safe.");
     chain
         .def(
             "__init__",
@@ -281,14 +282,14 @@ void bind_chain(nb::module_& m) {
             [](const Chain& c, const Corpus& corpus) {
                 return per_sequence(corpus, [&](std::span<double> out) { c.score(corpus, out); });
             },
-            nb::arg("corpus"), "Score of every sequence's own labels.")
+            nb::arg("corpus"), "The score of each sequence's own labels.")
         .def(
             "log_prob",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
                 return per_sequence(corpus, [&](std::span<double> out) { c.log_prob(corpus, given(k), out); });
             },
             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
-            "Log-probability of every sequence's known labels; missing ones are summed over.")
+            "The log-probability of each sequence's known labels, summed over missing ones.")
         .def("marginals", &marginals, nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
              "P(y_t = y), one row per position.")
         .def(
@@ -302,7 +303,7 @@ void bind_chain(nb::module_& m) {
                 return out;
             },
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("constraints").none() = nb::none(),
-            "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is non-zero.")
+            "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is nonzero.")
         .def(
             "span_log_prob",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels,
@@ -311,7 +312,7 @@ void bind_chain(nb::module_& m) {
                 return c.span_log_prob(corpus, i, start, view(labels), given(k));
             },
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), nb::arg("labels").noconvert(),
-            nb::arg("constraints").none() = nb::none(), "Log-probability that the labels from `start` on are these.")
+            nb::arg("constraints").none() = nb::none(), "The log-probability of these labels from position `start` on.")
         .def(
             "viterbi",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
@@ -323,7 +324,7 @@ void bind_chain(nb::module_& m) {
             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
             nb::sig("def viterbi(self, corpus: Corpus, constraints: Constraints | None = None) -> "
                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
-            "Best labels of all positions and the score of each sequence; ties go to the smaller label.")
+            "The best labels of all positions and the score of each sequence; ties go to the smaller label.")
         .def(
             "posterior",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
@@ -357,7 +358,7 @@ void bind_chain(nb::module_& m) {
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
             nb::sig("def nbest(self, corpus: Corpus, sequence: int, k: int, constraints: Constraints | None = None) -> "
                     "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
-            "The k best paths of one sequence and their scores, best first; fewer if there are fewer.");
+            "The k best paths of one sequence and their scores, best first; fewer if there are not as many.");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ nb::list with_mentions(const nb::list& document) {
 void bind_mentions(nb::module_& m) {
     m.def("with_mentions", &with_mentions, nb::arg("document"),
           nb::sig("def with_mentions(document: list[list[list[str]]]) -> list[list[list[str]]]"),
-          "Rows, the word first, with columns after it: how other mentions are written, and two of them with their "
-          "neighbours.");
+          "Insert columns after the word, which is the first column: how its other mentions are written, "
+          "and two of them with their neighbours.");
 }
 
 }  // namespace sparsecrf::bindings

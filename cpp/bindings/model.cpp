@@ -112,7 +112,7 @@ nb::object label_records(const Model& model, const nb::bytes& piece, const std::
 }
 
 void bind_labelling(nb::module_& m) {
-    nb::class_<Model>(m, "Model", "What labels. It does not change: threads may share one.")
+    nb::class_<Model>(m, "Model", "A model for labelling. Immutable and thread-safe.")
         .def(
             "__init__",
             [](Model* self, std::shared_ptr<StringTable> labels, std::shared_ptr<StringTable> attributes,
@@ -140,52 +140,55 @@ void bind_labelling(nb::module_& m) {
                 const std::span<const double> w = model.chain().w();
                 return nb::ndarray<nb::numpy, const double, nb::ndim<1>, nb::c_contig>(w.data(), {w.size()});
             },
-            nb::rv_policy::reference_internal, "The weights, one for each feature.")
+            nb::rv_policy::reference_internal, "The weights, one per feature.")
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },
-            nb::arg("threads"), "Labels corpora on this number of threads (0: all cores).")
+            nb::arg("threads"), "A Chain that labels corpora with this many threads (0: all cores).")
         .def("encode", &encode, nb::arg("sequences"), nb::sig("def encode(self, sequences: object) -> Corpus"),
-             "The corpus of sequences of tokens; unknown attributes are left out.")
+             "Encode sequences of tokens as a corpus; unknown attributes are left out.")
         .def("label", &label, nb::arg("sequences"), nb::arg("names"), nb::arg("constraints").none() = nb::none(),
              nb::sig("def label(self, sequences: object, names: list[typing.Any], constraints: Constraints | None = "
                      "None) -> list[list[typing.Any]]"),
-             "The best labels of each of some sequences of tokens, with their names by id.")
+             "The best labels of each sequence of tokens. names: label names by id.")
         .def("label_text", &label_text, nb::arg("piece"), nb::arg("source"), nb::arg("n_columns") = 0,
              nb::arg("line") = 1, nb::kw_only(), nb::arg("nbest") = 1, nb::arg("headers") = false,
              nb::arg("probability") = false, nb::arg("distribution") = false, nb::arg("force") = false,
              nb::arg("token_scores") = false, nb::arg("bytes") = false, nb::arg("ragged") = false,
              nb::arg("forbidden") = nb::bytes("", 0), nb::arg("forbidden_last") = nb::bytes("", 0),
-             "Labels whole sequences of a text file; see the options of `sparsecrf label`. n_columns: of each line, 0: "
-             "as the first; line: number of the first. forbidden: a byte for each pair [Y + 1, Y], not 0 where it must "
-             "not occur; forbidden_last: a byte for each label, not 0 where it must not end a sequence.")
+             "Label complete sequences of a text file; see the options of `sparsecrf label`. n_columns: "
+             "columns per line, 0: as on the first line. line: number of the first line. forbidden: a byte "
+             "for each pair [Y + 1, Y], nonzero if it must not occur. forbidden_last: a byte for each label, "
+             "nonzero if it must not end a sequence.")
         .def("label_records", &label_records, nb::arg("piece"), nb::arg("format"), nb::arg("field"), nb::arg("line"),
              nb::sig("def label_records(self, piece: bytes, format: str, field: str, line: int) -> bytes | None"),
-             "Labels whole records of a file: documents, or jsonl or conllu with this field of labels. None if some of "
-             "it is not plain: then it must be read in Python.");
+             "Label complete records of a file in the format documents, jsonl or conllu. field: where the "
+             "labels are. None if a record is not plain and the file must be read in Python.");
 }
 
 }  // namespace
 
 void bind_model(nb::module_& m) {
     bind_labelling(m);
-    nb::class_<ModelParts>(m, "ModelParts", "What a model's file holds. Its template is in the metadata.")
+    nb::class_<ModelParts>(m, "ModelParts", "The content of a model file. The template is in the metadata.")
         .def_static("open", &open, nb::arg("path"), nb::arg("source"),
                     nb::sig("def open(path: str, source: str) -> ModelParts"))
         .def_static("from_bytes", &from_bytes, nb::arg("content"), nb::arg("source"))
         .def_ro("labels", &ModelParts::labels)
-        .def_ro("attributes", &ModelParts::attributes, "Those that have a weight.")
+        .def_ro("attributes", &ModelParts::attributes, "The features with a weight.")
         .def_ro("features", &ModelParts::features)
         .def_prop_ro(
             "w", [](const ModelParts& parts) { return View(parts.w.data(), {parts.w.size()}); },
             nb::rv_policy::reference_internal, nb::sig("def w(self) -> memoryview[float]"),
-            "The weights, one for each of the features.")
+            "The weights, one per feature.")
         .def_ro("start", &ModelParts::start)
         .def_ro("n_columns", &ModelParts::n_columns)
-        .def_ro("mean", &ModelParts::mean, "Of dense columns, with `scale`; empty: tokens have none.")
+        .def_ro("mean", &ModelParts::mean,
+                "The means of the dense columns, used with `scale`; empty without dense columns.")
         .def_ro("scale", &ModelParts::scale)
-        .def_ro("vectors", &ModelParts::vectors, "Of words; None: there are none, or they are in a file of their own.")
-        .def_ro("metadata", &ModelParts::metadata, "By name, each of them JSON.");
+        .def_ro("vectors", &ModelParts::vectors,
+                "The word vectors. None if there are none, or if they are in a separate file.")
+        .def_ro("metadata", &ModelParts::metadata, "By name; each value is JSON.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -58,22 +58,25 @@ NB_MODULE(_core, m) {
     m.doc() = "Exact inference for sparse linear-chain conditional random fields.";
     const nb::exception<InputError> input_error(m, "InputError", PyExc_ValueError);
     input_error.attr("__doc__") =
-        "Wrong input: data, options, or the content of a file. A ValueError.\n\n"
+        "Invalid input: data, options, or the content of a file. A ValueError.\n\n"
         "The message says what was expected, what was found, and where: the name of the option, or file and line, or\n"
-        "sequence and token. Errors of the system, such as a file that does not exist, are an OSError.";
+        "sequence and token. System errors, such as a missing file, raise OSError.";
     const nb::exception<UnsatisfiableError> unsatisfiable(m, "UnsatisfiableError", input_error.ptr());
     unsatisfiable.attr("__doc__") =
-        "No label sequence meets the constraints. An InputError.\n\n"
-        "For a sequence where `fixed`, `allowed` and `forbidden` together leave no labels: the message says which one.";
+        "No label sequence satisfies the constraints. An InputError.\n\n"
+        "Raised if `fixed`, `allowed` and `forbidden` together exclude every labelling of a sequence. The\n"
+        "message says which sequence.";
 
     nb::register_exception_translator(raise_input_error, input_error.ptr());
     nb::register_exception_translator(raise_file_error);
 
-    m.def("instruction_sets", &instruction_sets, "Names of the instruction sets this machine can run, slowest first.");
-    m.def("instruction_set", [] { return std::string(kernels().name); }, "Name of the instruction set in use.");
+    m.def("instruction_sets", &instruction_sets,
+          "The names of the instruction sets that this machine supports, slowest first.");
+    m.def("instruction_set", [] { return std::string(kernels().name); }, "The name of the instruction set in use.");
     m.def("set_instruction_set", &set_instruction_set, nb::arg("name"),
           "Use this instruction set from now on. The environment variable SPARSECRF_ISA does the same at import.");
-    m.def("usable_memory", &usable_memory, "Bytes that this process can have: of the machine, or as limits say.");
+    m.def("usable_memory", &usable_memory,
+          "The memory available to this process in bytes: that of the machine, or a lower limit.");
 #if defined(_LIBCPP_VERSION)
     m.attr("STANDARD_LIBRARY") = "libc++";
 #elif defined(__GLIBCXX__)

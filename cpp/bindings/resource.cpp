@@ -35,7 +35,7 @@ void each_sentence(std::string_view piece, bool columns, Function f) {
 }
 
 void bind_clusters(nb::module_& m) {
-    nb::class_<WordClusters>(m, "WordClusters", "Clusters of words from raw text, which is read twice.")
+    nb::class_<WordClusters>(m, "WordClusters", "Clusters words of raw text, which is read twice.")
         .def(nb::init<>())
         .def(
             "add",
@@ -47,7 +47,8 @@ void bind_clusters(nb::module_& m) {
                               [&](const auto& words) { clusters.add(words); });
             },
             nb::arg("piece"), nb::arg("source"), nb::arg("line") = 1, nb::arg("columns") = false,
-            "Counts the words of lines or, after `begin`, their pairs. columns: a column file, the word first.")
+            "Count the words of lines or, after `begin`, their pairs. columns: the text is a column file "
+            "with the word first.")
         .def("begin", &WordClusters::begin, nb::arg("n_classes"), nb::arg("min_count"))
         .def("finish", &WordClusters::finish)
         .def(
@@ -56,7 +57,7 @@ void bind_clusters(nb::module_& m) {
                 const WithoutGil unlocked;
                 return clusters.exchange(threads);
             },
-            nb::arg("threads"), "A round of moves; returns how many there were.")
+            nb::arg("threads"), "Make one round of moves; return their number.")
         .def(
             "merge",
             [](const WordClusters& clusters, int threads) {
@@ -78,14 +79,14 @@ void bind_clusters(nb::module_& m) {
                 }
                 return words;
             },
-            nb::sig("def words(self) -> list[tuple[str, int, int]]"), "Word, count and class, by falling count.");
+            nb::sig("def words(self) -> list[tuple[str, int, int]]"), "Word, count and class, by decreasing count.");
 }
 
 }  // namespace
 
 void bind_resource(nb::module_& m) {
     bind_clusters(m);
-    nb::class_<Resource>(m, "Resource", "A lexicon, clusters or word classes, which macros %d of templates look up.")
+    nb::class_<Resource>(m, "Resource", "A lexicon, clusters or word classes for the %d macros of templates.")
         .def(
             "__init__",
             [](Resource* self, std::string name, std::string_view kind, nb::bytes content, const std::string& source) {
@@ -112,7 +113,7 @@ void bind_resource(nb::module_& m) {
                 return names;
             },
             nb::sig("def classes(self) -> list[str]"),
-            "Names of the classes in the order of the file; one empty name if a lexicon has none.")
+            "The class names in file order; a single empty name for a lexicon without classes.")
         .def("__len__", &Resource::size);
 }
 

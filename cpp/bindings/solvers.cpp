@@ -172,8 +172,8 @@ void bind_sgd(nb::module_& m) {
             },
             nb::arg("seed"), nb::arg("epoch"),
             nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
-            "The sequences of weight above 0 in the order of an epoch.")
-        .def_prop_ro("n_steps", &Sgd::n_steps, "How many sequences these are: the steps of an epoch.")
+            "The sequences with positive weight in the order of an epoch.")
+        .def_prop_ro("n_steps", &Sgd::n_steps, "The number of sequences with positive weight: the steps of an epoch.")
         .def(
             "run",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,
@@ -198,10 +198,10 @@ void bind_sgd(nb::module_& m) {
                     "*, rho1: float, rho2: float, eta0: float, decay: float, done: float, at_once: int = 1, "
                     "order_factor: float = 1.0, go_on: collections.abc.Callable[[int], bool] | None = None) -> "
                     "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]"),
-            "A step for each sequence: the new w, q and u. The gradients of `at_once` steps are taken at the same "
-            "weights, on all threads. rho1 of a label n-gram is multiplied by `order_factor` for each label beyond "
-            "two. `go_on` is asked a few times a second, with the number of "
-            "steps done, whether to go on.")
+            "Take a step for each sequence; return the new w, q and u. The gradients of `at_once` steps are "
+            "computed at the same weights, on all threads. rho1 of a label n-gram is multiplied by "
+            "`order_factor` for each label beyond two. `go_on` is called a few times per second with the "
+            "number of steps done; returning False stops the run.")
         .def(
             "loss",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
@@ -222,7 +222,7 @@ Online::Rule rule_named(const std::string& name) {
 }
 
 void bind_online(nb::module_& m) {
-    nb::class_<Online>(m, "Online", "Learning from mistakes, one sequence at a time; for plain transitions.")
+    nb::class_<Online>(m, "Online", "Online learning from errors, one sequence at a time; for plain transitions.")
         .def(
             "__init__",
             [](Online* self, const Corpus& corpus, const FeatureSet& features, const std::string& rule, int type,
@@ -250,7 +250,7 @@ void bind_online(nb::module_& m) {
             },
             nb::arg("sequences").noconvert(),
             nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64]) -> float"),
-            "A step for each sequence: the sum of their losses, each before its step.")
+            "Take a step for each sequence; return the sum of their losses, each before its step.")
         .def(
             "weights",
             [](const Online& self, bool average) {
@@ -273,18 +273,19 @@ void bind_solvers(nb::module_& m) {
           nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
           nb::arg("tolerance"), nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
           nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(),
-          "The step d that minimises g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\nWith "
-          "the group of "
-          "each feature at each level, fine to coarse (-1: none; numbered by level), and the weights of groups: plus "
-          "sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may stand in place of rho1, one for each feature.");
+          "The step d that minimizes g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\n"
+          "With the group of each feature at each level, fine to coarse (-1: none; numbered by level), "
+          "and the weights of groups, adds sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may replace "
+          "rho1 by one value per feature.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
         nb::arg("corpus"),
-        "A group number for every attribute; no two attributes of a group stand at one position (but in the last).");
+        "A group number for every attribute. No two attributes of a group occur at the same position, "
+        "except in the last group.");
     m.def(
         "sequences_by_attribute",
         [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, nb::arg("corpus"),
-        "The number of sequences that hold each attribute.");
+        "The number of sequences that contain each attribute.");
     bind_two_loop(m);
     nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
         .def(
@@ -305,7 +306,7 @@ void bind_solvers(nb::module_& m) {
                 }
                 self.set_damping(view(damping));
             },
-            nb::rv_policy::move, "What the sweeps so far have learnt, by attribute.")
+            nb::rv_policy::move, "The damping of each attribute, adapted by the sweeps so far.")
         .def(
             "sweep",
             [](Sbcd& self, const FeatureSet& features, Array1<double> w, Array1<double> counts, double rho1,
@@ -323,7 +324,7 @@ void bind_solvers(nb::module_& m) {
             nb::sig("def sweep(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "counts: numpy.typing.NDArray[numpy.float64], *, rho1: float, rho2: float, "
                     "as_printed: float, coordinatewise: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
-            "One sweep: the new weights, and the forward-backwards it took in units of a pass.");
+            "Make one sweep; return the new weights and the number of forward-backwards, in units of a pass.");
     bind_sgd(m);
     bind_online(m);
 }

@@ -15,14 +15,14 @@ nb::tuple strings_to_arrays(const StringTable& table) {
 }  // namespace
 
 void bind_strings(nb::module_& m) {
-    nb::class_<StringTable>(m, "StringTable", "Strings to consecutive ids and back.")
+    nb::class_<StringTable>(m, "StringTable", "Maps strings to consecutive ids and back.")
         .def(nb::init<>())
         .def("intern", nb::overload_cast<std::string_view>(&StringTable::intern), nb::arg("text"),
-             "The id of `text`, a new one if it is not there yet.")
+             "The id of `text`, which is added if missing.")
         .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), nb::arg("text"),
              "The id of `text`, or None.")
         .def(
-            "copy", [](const StringTable& table) { return StringTable(table); }, "Another table with the same strings.")
+            "copy", [](const StringTable& table) { return StringTable(table); }, "A copy of the table.")
         .def(
             "intern_all",
             [](StringTable& table, const StringTable& other) {
@@ -42,12 +42,12 @@ void bind_strings(nb::module_& m) {
                 return StringTable(view(bytes), view(offsets));
             },
             nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
-            "Distinct strings in order of id: UTF-8 one after the other, and where each begins; the last offset is "
-            "the end.")
+            "Build from distinct strings in order of id: concatenated UTF-8, and the offset of each string; "
+            "the last offset is the end.")
         .def("to_arrays", &strings_to_arrays,
              nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
                      "numpy.typing.NDArray[numpy.int64]]"),
-             "What `from_arrays` takes.")
+             "The arguments of `from_arrays`.")
         .def("__getstate__", &strings_to_arrays, nb::sig("def __getstate__(self) -> tuple[typing.Any, typing.Any]"))
         .def(
             "__setstate__",

@@ -62,17 +62,16 @@ void bind_template(nb::module_& m) {
             nb::arg("resources") = Template::Resources(),
             nb::sig("def __init__(self, text: str | bytes, boundary: str = 'crf++', source: str = 'template', "
                     "bytes: bool = False, resources: collections.abc.Sequence[Resource] = ()) -> None"),
-            "boundary: whose cells stand beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or 'wapiti' (_x-1, _x+1); "
-            "source: the name of the template in errors; bytes: regular expressions read bytes, as Wapiti's do; "
-            "resources: "
-            "what macros %d look up.")
+            "boundary: the style of the cells beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or "
+            "'wapiti' (_x-1, _x+1); source: the name of the template in errors; bytes: regular expressions "
+            "operate on bytes, as in Wapiti; resources: lookup tables for the %d macros.")
         .def_prop_ro("text", &Template::text)
         .def_prop_ro("boundary", [](const Template& t) { return t.dialect() == Dialect::wapiti ? "wapiti" : "crf++"; })
-        .def_prop_ro("bytes", &Template::bytes, "Whether regular expressions read bytes instead of characters.")
+        .def_prop_ro("bytes", &Template::bytes, "Whether regular expressions operate on bytes instead of characters.")
         .def_prop_ro(
             "resources", [](const Template& t) { return t.resources(); },
-            nb::sig("def resources(self) -> list[Resource]"), "What macros %d look up.")
-        .def_prop_ro("n_columns", &Template::n_columns, "How many columns of observations the macros need.")
+            nb::sig("def resources(self) -> list[Resource]"), "The lookup tables of the %d macros.")
+        .def_prop_ro("n_columns", &Template::n_columns, "The number of observation columns that the macros need.")
         .def_prop_ro(
             "kinds",
             [](const Template& t) {
@@ -96,17 +95,17 @@ void bind_template(nb::module_& m) {
             },
             nb::sig("def varies(self) -> list[bool]"), "Whether each line has a macro.")
         .def("__len__", &Template::size)
-        .def(
-            "attributes", &attributes_of, nb::arg("rows"),
-            nb::sig("def attributes(self, rows: collections.abc.Sequence[collections.abc.Sequence[str] | str]) -> "
-                    "list[list[str]]"),
-            "The attributes at each position of a sequence, a row of columns for each token, in the template's order.");
+        .def("attributes", &attributes_of, nb::arg("rows"),
+             nb::sig("def attributes(self, rows: collections.abc.Sequence[collections.abc.Sequence[str] | str]) -> "
+                     "list[list[str]]"),
+             "The attributes at each position of a sequence, in template order. rows: one row of columns per "
+             "token.");
 }
 
 void bind_readers(nb::module_& m) {
     m.def(
         "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, nb::arg("piece"),
-        "Length of the part of the bytes that ends with a blank line; 0 if there is none.");
+        "The length of the longest prefix that ends with a blank line; 0 if there is none.");
     m.def(
         "count_columns",
         [](nb::bytes piece) {
@@ -115,7 +114,7 @@ void bind_readers(nb::module_& m) {
             while (!rest.empty() && cells.empty()) split_columns(take_line(rest), cells);
             return cells.size();
         },
-        nb::arg("piece"), "The number of columns of its first line that is not blank; 0 if there is none.");
+        nb::arg("piece"), "The number of columns of the first line that is not blank; 0 if there is none.");
     m.def(
         "parse_columns",
         [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line, bool ragged) {
@@ -140,7 +139,8 @@ void bind_readers(nb::module_& m) {
         nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::arg("ragged") = false,
         nb::sig("def parse_columns(piece: bytes, source: str, n_columns: int, line: int, ragged: bool = False) -> "
                 "tuple[list[list[list[str]]], int]"),
-        "The sequences of a piece of a column file, and its number of columns (0: as the first line, or ragged).");
+        "The sequences of a piece of a column file, and its number of columns. n_columns: 0 if the "
+        "first line decides or lines are ragged.");
     m.def(
         "parse_crfsuite",
         [](nb::bytes piece, const std::string& source, std::int64_t line) {
@@ -169,7 +169,7 @@ void bind_readers(nb::module_& m) {
 }
 
 void bind_text_encoder(nb::module_& m) {
-    nb::class_<TextEncoder>(m, "TextEncoder", "Text files to a corpus.")
+    nb::class_<TextEncoder>(m, "TextEncoder", "Encodes text files as a corpus.")
         .def(
             "__init__",
             [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
@@ -185,10 +185,11 @@ void bind_text_encoder(nb::module_& m) {
                     "grow: bool = False, missing: str = '', "
                     "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1, "
                     "between_labels: str = '') -> None"),
-            "grow: unknown attributes and labels get an id; otherwise attributes are left out, labels are missing. "
-            "words: vectors that are dense columns; or a table and a column, whose words get numbers (Corpus.words). "
-            "threads: that work on columns, 0: as many as there are cores; the corpus does not depend on it. "
-            "between_labels: what separates the labels of a set; empty: there are none.")
+            "grow: unknown attributes and labels get an id; otherwise unknown attributes are left out and "
+            "unknown labels are missing. words: word vectors that become dense columns; or a table and a "
+            "column, whose words are numbered (Corpus.words). threads: for column files, 0 uses all cores; "
+            "the corpus does not depend on it. between_labels: separator of the labels of a set; empty: no "
+            "label sets.")
         .def(
             "add_columns",
             [](TextEncoder& encoder, nb::bytes piece, std::shared_ptr<const Template> lines, const std::string& source,
@@ -201,11 +202,10 @@ void bind_text_encoder(nb::module_& m) {
             },
             nb::arg("piece"), nb::arg("template"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"),
             nb::arg("bytes") = false, nb::arg("ragged") = false,
-            "Adds a piece of a column file with labels; returns its number of columns (0: as the first line). bytes: "
-            "cells are any "
-            "bytes, not text in UTF-8; ragged: lines have different numbers of columns, of which those that the "
-            "template "
-            "needs and the label, the last one, are read.")
+            "Add a piece of a column file with labels; return its number of columns. n_columns: 0 if the "
+            "first line decides. bytes: cells are arbitrary bytes instead of UTF-8 text. ragged: lines may "
+            "differ in their number of columns; only those that the template needs and the label, the last "
+            "one, are read.")
         .def(
             "add_crfsuite",
             [](TextEncoder& encoder, nb::bytes piece, const std::string& bias, const std::string& source,
@@ -216,12 +216,12 @@ void bind_text_encoder(nb::module_& m) {
                 Items items;
                 while (reader.next(items)) encoder.add(items, bias);
             },
-            nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Adds a piece of a CRFsuite file.")
+            nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Add a piece of a CRFsuite file.")
         .def_prop_ro("n_sequences", &TextEncoder::n_sequences)
         .def_prop_ro("n_tokens", &TextEncoder::n_tokens)
         .def(
             "build", [](TextEncoder& encoder) { return std::make_shared<Corpus>(encoder.build()); },
-            "The corpus of what was added since the last one.");
+            "The corpus of everything added since the last call.");
 }
 
 }  // namespace

@@ -27,11 +27,11 @@ Result<float, 2> as_array(std::vector<float> values, std::size_t width) {
 }
 
 void bind_vector_text(nb::module_& m) {
-    nb::class_<VectorText>(m, "VectorText", "Reads vectors of words as text, in the format of word2vec and GloVe.")
+    nb::class_<VectorText>(m, "VectorText", "Reads word vectors in the text format of word2vec and GloVe.")
         .def(nb::init<std::string, std::int64_t, const StringTable*>(), nb::arg("source"), nb::arg("n_bytes") = 0,
              nb::arg("wanted").none() = nb::none(),
-             "source: names the file in errors; n_bytes: how large it is; wanted: only vectors of these words and of "
-             "their lower case are kept.")
+             "source: names the file in errors; n_bytes: size of the file; wanted: keep only the vectors of "
+             "these words and of their lower case.")
         .def(
             "add",
             [](VectorText& text, const nb::bytes& piece) {
@@ -39,9 +39,9 @@ void bind_vector_text(nb::module_& m) {
                 const WithoutGil unlocked;
                 text.add(lines);
             },
-            nb::arg("piece"), "Reads whole lines, which follow those read before.")
-        .def_prop_ro("width", &VectorText::width, "Numbers of a vector; 0: none has been read.")
-        .def_prop_ro("n_lines", &VectorText::n_lines, "Vectors that were read, kept or not.")
+            nb::arg("piece"), "Parse complete lines, which continue those added before.")
+        .def_prop_ro("width", &VectorText::width, "The length of a vector; 0 until one has been read.")
+        .def_prop_ro("n_lines", &VectorText::n_lines, "The number of vectors read, kept or not.")
         .def(
             "take",
             [](VectorText& text) {
@@ -49,14 +49,14 @@ void bind_vector_text(nb::module_& m) {
                 return nb::make_tuple(text.take_words(), nb::cast(values));
             },
             nb::sig("def take(self) -> tuple[StringTable, numpy.typing.NDArray[numpy.float32]]"),
-            "The words that were kept, of equal ones the first, and their vectors; once.");
+            "The words that were kept (the first of duplicates) and their vectors. Call it once.");
 }
 
 }  // namespace
 
 void bind_word_vectors(nb::module_& m) {
     bind_vector_text(m);
-    nb::class_<WordVectors>(m, "WordVectors", "Looks up vectors of words, which become dense columns of a corpus.")
+    nb::class_<WordVectors>(m, "WordVectors", "Looks up word vectors, which become dense columns of a corpus.")
         .def(
             "__init__",
             [](WordVectors* self, std::shared_ptr<StringTable> words, const Array1<float>& values,
@@ -67,12 +67,11 @@ void bind_word_vectors(nb::module_& m) {
             // The numbers are not copied; the object keeps the array alive.
             nb::keep_alive<1, 3>(), nb::arg("words"), nb::arg("values").noconvert(), nb::arg("mean"), nb::arg("scale"),
             nb::arg("window") = 0, nb::arg("column") = 0,
-            "values: float32[words * d], one vector after the other; mean, scale: [d + 1], a number becomes (x - mean) "
-            "scale, and words without a vector have the last scale in a column of their own; window: the vectors of so "
-            "many words before and after stand beside a word's own; column: of rows "
-            "of "
-            "columns, the one that is the word.")
-        .def_prop_ro("n_dense", &WordVectors::n_dense, "Dense columns that they make.")
+            "values: float32[words * d], concatenated vectors; mean, scale: [d + 1], a number becomes (x - "
+            "mean) scale, and an additional column holds the last scale for words without a vector; window: "
+            "number of words before and after whose vectors are added as columns; column: the word column "
+            "in rows of columns.")
+        .def_prop_ro("n_dense", &WordVectors::n_dense, "The number of dense columns.")
         .def_prop_ro("words", &WordVectors::words)
         .def_prop_ro(
             "values",
@@ -81,12 +80,12 @@ void bind_word_vectors(nb::module_& m) {
                 return nb::ndarray<nb::memview, const float, nb::ndim<1>, nb::c_contig>(all.data(), {all.size()});
             },
             nb::rv_policy::reference_internal, nb::sig("def values(self) -> memoryview[float]"),
-            "[words * d] their vectors, one after the other.")
+            "[words * d] concatenated vectors.")
         .def_prop_ro("width", &WordVectors::width, "d")
         .def_prop_ro("window", &WordVectors::window)
         .def_prop_ro("column", &WordVectors::column)
         .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
-             "The row of a word's vector, or of its lower case; -1: there is none.")
+             "The row of the vector of a word or of its lower case; -1 if there is none.")
         .def(
             "rows",
             [](const WordVectors& vectors, const StringTable& words) {
@@ -102,7 +101,8 @@ void bind_word_vectors(nb::module_& m) {
                 return std::make_shared<Corpus>(vectors.added_to(corpus, view(rows), attributes));
             },
             nb::arg("corpus"), nb::arg("rows").noconvert(), nb::arg("attributes"),
-            "The corpus with dense columns, by the row of each of its positions (int32[P], -1: none).");
+            "A copy of the corpus with dense columns, given the vector row of each position (int32[P], -1: "
+            "none).");
 }
 
 }  // namespace sparsecrf::bindings
