@@ -75,14 +75,14 @@ struct FeatureSet {
         return std::span(ngram_of).subspan(ngram_ptr[x], ngram_ptr[x + 1] - ngram_ptr[x]);
     }
 
-    // The label pairs of the bigram features of attribute x, ascending.
+    // The label pairs for which attribute x has bigram features, ascending.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
         return std::span(bigram_pair)
             .subspan(static_cast<std::size_t>(bigram_ptr[x]),
                      static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
     }
 
-    // The class pairs of the features of attribute x, ascending.
+    // The class pairs for which attribute x has features, ascending.
     std::span<const std::uint32_t> class_pairs_of(std::uint32_t x) const {
         if (class_ptr.empty()) return {};
         return std::span(class_pair)

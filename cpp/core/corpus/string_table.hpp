@@ -20,7 +20,7 @@ class StringTable {
     // The same for a text given in parts, with a known hash.
     std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
     std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
-    // The same for a text that is only assembled when compared: same(other) tells whether it equals `other`.
+    // The same for a text that is only assembled when compared: same(other) returns whether it equals `other`.
     template <class Same>
     std::optional<std::uint32_t> find_if(std::uint64_t hash, Same same) const {
         if (slots_.empty()) return std::nullopt;

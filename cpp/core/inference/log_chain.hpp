@@ -50,7 +50,7 @@ class LogChain {
    private:
     void forward_labels(LatticeScores& scores, Lattice& lattice);
     void backward_labels(LatticeScores& scores, Lattice& lattice, std::int64_t first);
-    // With label n-grams (log_chain_ngrams.cpp).
+    // The same with label n-grams (log_chain_ngrams.cpp).
     void forward_ngrams(LatticeScores& scores, Lattice& lattice);
     void backward_ngrams(LatticeScores& scores, Lattice& lattice);
     void set_rest(Lattice& lattice, std::int64_t t, const double* lambda) const;

@@ -90,7 +90,8 @@ class NgramBatch {
     void onward(const Chunk& chunk, std::size_t lane);
     // Sets the extras of the rest list's pairs at t, and beta of the previous position. node: as above.
     void leave(std::uint32_t item, std::int64_t t, double total, const double* node);
-    // Stores what position t - 1 needs from the histories between t - 1 and t. mass, rise: their lane of the rows.
+    // Stores the data of the histories between t - 1 and t that position t - 1 needs. mass, rise: their lane of the
+    // rows.
     void keep_histories(std::uint32_t item, std::int64_t t, const double* mass, const double* rise);
     // visit(index, E) for the histories after t whose mass is not simply alpha e / c.
     template <class Visit>

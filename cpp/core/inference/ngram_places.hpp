@@ -41,7 +41,7 @@ struct Histories {
     std::vector<std::uint32_t> suffix;  // index of the longest proper suffix among them; kNoString: only the last label
     std::vector<std::uint16_t> label;   // last label
     std::vector<std::uint16_t> first;   // first label; start: Y
-    std::size_t n_pairs = 0;            // number of those with two labels, which are ordered by pair number
+    std::size_t n_pairs = 0;            // number of pairs, which are ordered by pair number
     std::size_t size() const { return string.size(); }
 };
 

@@ -19,7 +19,7 @@ namespace sparsecrf {
 // Not thread-safe.
 class OneByOne {
    public:
-    // Keeps the reference. own_pairs: every position has its own matrix; only if PairRows::fits.
+    // Keeps a reference to the chain. own_pairs: every position has its own matrix; only if PairRows::fits.
     explicit OneByOne(const Chain& chain, bool own_pairs = false);
     const Chain& chain() const { return chain_; }
 

@@ -37,7 +37,8 @@ class Potentials {
     void assign(const FeatureSet& features, std::span<const double> w, const UnigramRows& rows,
                 bool keep_zeros = false);
 
-    // Sets the label n-grams, with weights, of the same corpus and feature set; they are shared, not copied.
+    // Sets the label n-gram tables, including weights, for the same corpus and feature set. They are shared, not
+    // copied.
     void set_ngrams(std::shared_ptr<NgramTables> ngrams) {
         if (ngrams != nullptr) {
             ngrams->weigh([&](std::uint32_t list) -> const Transition& { return transition_of_list(list); });

@@ -141,7 +141,7 @@ bool TextPiece::check(const Rows& rows, const std::string& where) const {
                                  " of observations as in training, and perhaps a label, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
-    // A model that accepts any number of columns cannot tell whether the last one is a label; `force` says so.
+    // A model that accepts any number of columns cannot tell whether the last one is a label; `force` decides.
     const bool labelled = observed > 0 ? rows.n_columns > observed : options.force;
     if (options.force && rows.n_columns <= std::max(observed, model.lines->n_columns())) {
         throw InputError(message(where, ": expected a column of labels after the observations, found ", rows.n_columns,

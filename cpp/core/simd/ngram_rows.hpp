@@ -30,8 +30,8 @@ struct NgramRows {
     double *alpha, *u, *v;
     double* value;     // [nodes] scratch: on entry to ngram_backward e / c B'(target)
     double* node_sum;  // [nodes] scratch
-    // Rows of the previous position: beta, e / c, and what its histories add to p and to beta of the position before
-    // it.
+    // Rows of the previous position: beta, e / c, and the contributions of its histories to p and to the preceding
+    // beta.
     double *beta, *scaled, *p, *step;
     double* steps;  // [n_history_pairs] e / c (B - beta), to be multiplied by E
 

@@ -86,7 +86,7 @@ void ColumnReader::add_row(Rows& rows, std::string_view line) {
     ++rows.length;
 }
 
-// Of the cells from index `before` on, keeps those that the options ask for.
+// Keeps only the requested cells among those from index `before` on.
 void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (found < n_columns_) {

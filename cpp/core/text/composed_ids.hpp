@@ -1,8 +1,8 @@
 // Ids of attributes composed of several cells, for a table that does not grow.
 //
-// The hash parts of each cell value, or of a function of it, are cached by word, so that hashing an attribute takes a
-// few multiplications. A filter with one bit per hash rejects nearly all attributes that are not in the table. Looking
-// up the others requires comparing texts, but most of them recur: values are numbered, and the id of a line with given
+// The hashes of cell values and function values are cached by word, so that hashing an attribute takes a few
+// multiplications. A filter with one bit per hash rejects nearly all attributes that are not in the table. Looking up
+// the others requires comparing texts, but most of them recur: values are numbered, and the id of a line with given
 // value numbers is cached.
 #pragma once
 
@@ -21,7 +21,7 @@ class ComposedIds {
    public:
     ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> table);
 
-    // The lines handled by this class, ascending; J of them.
+    // [J] The lines handled by this class, ascending.
     const std::vector<std::uint32_t>& lines() const { return known_; }
     // Call this when all words are renumbered.
     void forget();

@@ -37,7 +37,7 @@ class MergedRows {
     static constexpr std::uint32_t kNotAsked = 0xfffffffe, kDense = 0xffffffff;
     static constexpr std::uint32_t kAbsent = 0xffffffff;  // an attribute that is not in the table
 
-    // A sum of rows, and those attributes among them that condition pairs.
+    // A sum of rows, and the attributes in it that condition pairs.
     struct Merged {
         std::uint32_t begin = 0;               // index of its first number
         std::uint32_t n = kNotAsked;           // number of cells; kDense: all
@@ -57,7 +57,7 @@ class MergedRows {
     void forget();
     // Computes the sums of new words.
     void merge_new(std::int64_t length);
-    // Where the sum of a group at t is cached; null: nowhere.
+    // The cached sum of a group at t, or null.
     Merged* kept(const Group& group, std::int64_t t);
     Merged merge(const std::vector<std::uint32_t>& lines, std::int64_t t);
     void add(const Merged& merged, RowSum& sum, std::vector<Attribute>& pairs) const;

@@ -102,7 +102,7 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
 const Resource::Index& Resource::index(bool fold) const {
     Index& made = indexes_[fold ? 1 : 0];
     std::call_once(once_[fold ? 1 : 0], [&] {
-        Index whole;  // leaves nothing incomplete if memory runs out
+        Index whole;  // discarded if memory runs out
         for (const Entry& entry : entries_) add(entry, fold, whole);
         made = std::move(whole);
     });

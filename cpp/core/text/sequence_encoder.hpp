@@ -31,7 +31,7 @@ class SequenceEncoder {
         // attributes that can condition pairs do.
         const FeatureSet* features = nullptr;
     };
-    // What is known about a position besides its attributes.
+    // Label and weight of a position.
     struct Label {
         std::int32_t y = kMissing;
         double weight = 1.0;

@@ -46,7 +46,7 @@ class TextEncoder {
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
              const Note& note);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. features:
-    // of a model, whose attributes condition pairs if they have a pair feature; null: none do.
+    // those of a model, in which case attributes with a pair feature condition pairs; null: none do.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return sequences_.builder().n_sequences(); }

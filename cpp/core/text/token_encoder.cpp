@@ -90,7 +90,7 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     if (options_.lines || sequences_.builder().n_seen() > 0 || sequences_.wants_words()) return false;
     const std::size_t before = labels.size();
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-        // An empty sequence is an error that names its location.
+        // `encode` reports an empty sequence, with its location.
         if (pending_[i].end == first_of(i) || !label(i, decoder)) {
             labels.resize(before);
             return false;
@@ -113,7 +113,7 @@ bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
 bool TokenEncoder::label(RowLabeller& labeller, std::vector<std::int32_t>& labels) {
     if (sequences_.builder().n_seen() > 0) return false;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-        if (pending_[i].end == first_of(i)) return false;  // an error that names its location
+        if (pending_[i].end == first_of(i)) return false;  // `encode` reports the error
     }
     read_rows();
     for (std::size_t i = 0; i < pending_.size(); ++i) labeller.label(rows_[i], labels);

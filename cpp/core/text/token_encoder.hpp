@@ -86,7 +86,7 @@ class TokenEncoder {
     struct Options {
         std::string bias;  // an attribute that conditions label pairs at every position, or empty; not with `lines`
         bool start;        // whether attributes of the first position condition the pair (start, label)
-        bool grow;         // assign ids to unknown attributes and labels; otherwise leave out such attributes
+        bool grow;         // assign ids to unknown attributes and labels; otherwise leave out unknown attributes
         bool skip_empty;   // skip a sequence without tokens instead of throwing
         std::shared_ptr<const Template> lines;  // generates the attributes and determines which condition pairs; null:
                                                 // no template
@@ -96,8 +96,8 @@ class TokenEncoder {
     };
     TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, Options options);
 
-    // ---- Reading: begin; for each position its entries into tokens(), then add_position; end.
-    // Discards a sequence that was not ended. Returns the number of the sequence.
+    // ---- Reading: call begin; for each position, add its entries to tokens() and call add_position; then call end.
+    // begin discards a sequence that was not ended and returns the number of the sequence.
     std::int64_t begin();
     TokenText& tokens() { return tokens_; }
     void add_position(SequenceEncoder::Label label) { labels_of_.push_back(label); }

@@ -52,9 +52,9 @@ class WordValues {
     // Starts a sequence; `rows` must outlive it. anew: clear the cache first. Returns true if all words are renumbered.
     bool read(const Rows& rows, bool anew = false);
 
-    // The number of a row's word, from 0, in column columns[c].
+    // The word number, from 0, of a row in column columns[c].
     std::uint32_t word(std::int64_t row, std::size_t c) const { return here_[row * columns_.size() + c]; }
-    // The number of words with a number in column columns[c].
+    // The number of distinct words so far in column columns[c].
     std::uint32_t n_words(std::size_t c) const { return columns_[c].words.size(); }
     HashedText at(std::int64_t row, std::int64_t function) const {
         const Place& place = places_[function];

@@ -22,7 +22,7 @@ class DualDistributions {
     double* pairs(std::int64_t i) {
         return pair_values.data() + pair_first_[static_cast<std::size_t>(i)];
     }  // [T-1, YY]
-    std::size_t n_pairs(std::int64_t i) const {  // numbers, padded with zeros to a multiple of 8
+    std::size_t n_pairs(std::int64_t i) const {  // padded with zeros to a multiple of 8
         return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
                                         pair_first_[static_cast<std::size_t>(i)]);
     }

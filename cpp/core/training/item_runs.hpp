@@ -1,5 +1,5 @@
-// Runs forward-backward on selected items of a plan, one thread per item, for sums that need more data of an item than
-// a pass of the oracle keeps.
+// Runs forward-backward on selected items of a plan, one thread per item, for sums over data that a pass of the oracle
+// does not keep.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ class Oracle {
     ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
                          double fraction);
 
-    // Frees the memory that passes keep for later ones, for callers that need it in between.
+    // Frees the memory that passes keep for later ones, for callers that need it temporarily.
     void release_tables();
 
    private:
@@ -102,13 +102,13 @@ class Oracle {
     Prepared& prepare(const FeatureSet& features, std::span<const double> w);
     // The plan of a pass.
     const Plan& plan_for(const Potentials& potentials);
-    // Frees what only gradients over the set need; the next gradient rebuilds it.
+    // Frees memory that only gradients over the set need; the next gradient rebuilds it.
     void release_sums(Prepared& of);
-    // Returns the memory of released tables to the system if there is much of it.
+    // Returns the memory of released tables to the system if it is large.
     void trim() const;
     // Runs a complete screening pass. `whole`: as for Screen.
     Screen screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole);
-    // Adds E and, if not empty, h. weights: of the items.
+    // Adds E to g and, unless h is empty, the curvature to h. weights: [items]
     double expectations(const FeatureSet& features, std::span<const double> w, std::span<const double> weights,
                         std::span<double> g, std::span<double> h);
     // The gradient of sum_i s_i loss_i.  s: [items]

@@ -133,7 +133,7 @@ void PairBounds::add(int thread, const Block& block, const BlockRows& rows, Turn
     const std::size_t n_shares = shares_in_turns(threads_);
     const LabelPairs numbers(n_labels_);
     const auto Yp = static_cast<std::size_t>(stride_);
-    // Each cell is updated in one turn only, that of the label of its row.
+    // Each cell is updated only in the turn of its row's label.
     for (std::size_t share = 0; share < n_shares; ++share) {
         turn([&] {
             add_rows(scratch.alpha, &Table::sums, share, n_shares);

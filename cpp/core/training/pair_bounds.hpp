@@ -38,7 +38,8 @@ class PairBounds {
 
     // Whether there are any lists.
     bool any() const { return !tables_.empty(); }
-    // Whether the bounds are valid: not in the log domain, with label n-grams, or if items have negative weights.
+    // Whether the bounds are valid. They are not in the log domain, with label n-grams, or if items have negative
+    // weights.
     bool known() const { return any() && !failed_; }
     // An upper bound of sum_t w p_t(y', y) over the inner positions of one of the lists; needs finish.
     double at(std::uint32_t list, std::uint32_t previous, std::uint32_t y) const {

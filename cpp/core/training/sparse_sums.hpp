@@ -36,7 +36,7 @@ class SparseSums {
 
     std::size_t size() const { return rows_.size(); }
     std::span<const Entry> row(std::size_t r) const { return rows_[r]; }  // by ascending cell
-    double missing() const { return (kSlack + kRounded) * bound_; }       // upper bound of what a stored sum lacks
+    double missing() const { return (kSlack + kRounded) * bound_; }       // maximum amount missing from a stored sum
 
     // Scans p, [n, stride], of which the first n_cells columns count.
     void scan(const double* p, std::int64_t n, int stride, int n_cells, Likely& out) const;

@@ -13,7 +13,7 @@ namespace sparsecrf {
 // these have finished. Blocks are added in reverse order, because pairs overwrite the rows.
 std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
 
-// C of all features, given the weights of the sequences.  weights: [N], counts: [K]
+// Computes the weighted empirical counts C of all features.  weights: [N], counts: [K]
 void count_features(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
                     std::span<double> counts);
 

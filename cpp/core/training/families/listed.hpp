@@ -36,8 +36,7 @@ struct ListedPosition {
     std::int64_t t;
     const double* cells;  // [Y + P] probabilities of the cells of unigram rows
     ListedScratch& scratch;
-    std::uint32_t previous = kNoLabel, y = kNoLabel;  // the labels there, if a feature's labels are to be compared with
-                                                      // them
+    std::uint32_t previous = kNoLabel, y = kNoLabel;  // labels at the position, if features are compared with them
 
     bool asked() const { return y != kNoLabel; }
     // visit(x, value, whether it is in the base list) for the bigram attributes.

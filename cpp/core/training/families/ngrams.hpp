@@ -26,7 +26,7 @@ class NgramFamily final : public Family {
     void finish() override;
 
    private:
-    // A pair of a kind (NgramTables) that has a feature of the base list.
+    // A pair of a kind (NgramTables) for which the base list has a feature.
     struct Listed {
         std::uint32_t pair;     // index in the place
         std::uint32_t feature;  // index in the set
