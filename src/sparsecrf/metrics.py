@@ -281,7 +281,7 @@ def _in_step(y_true: Iterable[Any], y_pred: Iterable[Any]) -> Iterator[tuple[lis
         if gold is _END or predicted is _END:
             longer, shorter = ("y_pred", "y_true") if gold is _END else ("y_true", "y_pred")
             raise InputError(
-                f"expected as many sequences in y_pred as in y_true, found {shorter} to end at {i}, not {longer}"
+                f"expected as many sequences in y_pred as in y_true, found only {i} in {shorter} and more in {longer}"
             )
         yield _texts(gold, "gold", i), _texts(predicted, "predicted", i)
 

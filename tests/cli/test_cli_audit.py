@@ -89,7 +89,7 @@ def test_formats_and_documents(program):
         (["empty.txt"], 1, "empty.txt: expected at least one sequence, found none"),
         (["one.txt"], 1, "audit: expected at least 2 labels"),
         (["few.txt"], 1, "expected at least as many sequences as folds (5), found 1"),
-        (["few.txt", "--dev", "one.txt"], 2, "--dev: not for audit"),
+        (["few.txt", "--dev", "one.txt"], 2, "--dev is not supported by audit"),
         (["few.txt", "--folds", "1"], 2, "1 is not in the range"),
         (["few.txt", "--unit", "word"], 2, "'word'"),
         (["few.txt", "-o", "few.txt"], 1, "this file is also an input"),

@@ -140,7 +140,7 @@ def test_path_says_that_its_best_is_at_an_edge(files):
     done = files("path", "train.txt", "-t", "t.txt", *options)
     found = json.loads(done.out)
     assert (found["best"], found["edge"]) == (1, "lower")
-    assert "is the smallest that was tried" in found["warning"]
+    assert "is the smallest value tried" in found["warning"]
     assert f"warning: {found['warning']}" in done.err
 
 

@@ -98,7 +98,7 @@ def test_annotation_tools(texts, task):
         ("Ada X\n", ["--by", "margin"], 2, "margin"),
         ("Ada X\n", ["-o", "pool.txt"], 1, "this file is also an input"),
         ("Ada X\n", ["-o", "x", "--rest", "x"], 2, "--rest x is also the file of --output"),
-        ("Ada X\n", ["--encoding", "bytes"], 1, "--encoding: expected text, found bytes"),
+        ("Ada X\n", ["--encoding", "bytes"], 1, "--encoding bytes is not supported by suggest"),
         ('{"text": "Ada"}\n', ["--format", "jsonl"], 1, ""),
     ],
 )

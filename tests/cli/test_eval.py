@@ -132,7 +132,7 @@ def test_model(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("\n\nA\n", (), "labelled.txt: expected at least 2 columns (the last two: gold and predicted label; "),
+        ("\n\nA\n", (), "labelled.txt: expected at least 2 columns (the last two are the gold and the predicted label"),
         ("a A A\nb B A\n\n\nc B\n", (), "labelled.txt, line 5: expected 3 columns, found 2"),
         ("a A A\nb x B A\n", (), "labelled.txt, line 2: expected 3 columns as in line 1, found 4"),
         ("\n", (), "labelled.txt: expected at least one line with labels, found none"),

@@ -80,7 +80,7 @@ def test_referring(program):
         (program.directory / name).rename(program.directory / "sub" / name)
     assert Model.load("sub/refers").label(["lynx"]) == ["N"]  # beside the model
     (program.directory / "sub" / "glove.txt").write_text(GLOVE.replace("9.000000", "8.000000", 1))
-    with pytest.raises(InputError, match=r"glove\.txt: expected.*file.*model was.*found another"):
+    with pytest.raises(InputError, match=r"glove\.txt: expected.*file.*model was.*found a different file"):
         Model.load("sub/refers")
     (program.directory / "sub" / "glove.txt").unlink()
     with pytest.raises(InputError, match=r"sub/refers: vectors: expected the file .*glove\.txt, found none"):

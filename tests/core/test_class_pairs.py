@@ -323,7 +323,7 @@ def test_there_are_at_most_200_classes():
         if n == 200:
             TrainingData(corpus, parts=parts)
         else:
-            with pytest.raises(InputError, match="of labels: expected at most 200 classes, found 201: a class is the"):
+            with pytest.raises(InputError, match="class_pairs: expected at most 200 classes, found 201: labels with"):
                 TrainingData(corpus, parts=parts)
 
 

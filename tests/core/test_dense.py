@@ -175,7 +175,7 @@ def weights_of(crf):
             [VECTORS[0] * np.nan, *VECTORS[1:]],
             r"sequence 0, position 0, dense column 0: expected a finite number, found nan",
         ),
-        (VECTORS[:-1], "dense: expected a matrix for each sequence, found 39, and more sequences"),
+        (VECTORS[:-1], "dense: expected a matrix for each sequence, found only 39 matrices"),
         ([*VECTORS, VECTORS[0]], "dense: expected no more matrices than sequences, found 1 more"),
         ([VECTORS[0][1:], *VECTORS[1:]], r"sequence 0: expected.*vector.*\d tokens.*found \d"),
         (np.concatenate(VECTORS)[:-1], r"sequence 39: expected.*vector.*\d tokens.*found \d"),

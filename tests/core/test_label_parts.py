@@ -244,7 +244,7 @@ def test_a_fit_to_start_from_has_the_same_parts():
     corpus, _ = corpus_of(8, 20)
     whole, parted = fit(corpus, rho1=0.3), fit(corpus, rho1=0.3, parts=PARTS)
     for init, parts in ((whole, PARTS), (parted, None)):
-        with pytest.raises(InputError, match="expected a fit with the same parts of labels"):
+        with pytest.raises(InputError, match="expected a fit with the same label parts"):
             fit(corpus, rho1=0.3, parts=parts, init=init)
 
 

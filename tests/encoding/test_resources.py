@@ -219,7 +219,7 @@ def test_mistakes():
         Resource.lexicon("my cities", ["Oslo"])
     with pytest.raises(InputError, match=r"expected the file nowhere\.txt, found none"):
         Resource.lexicon("x", "nowhere.txt")
-    with pytest.raises(InputError, match="expected text without tabs and ends of lines"):
+    with pytest.raises(InputError, match="expected text without tabs and line breaks"):
         Resource.lexicon("x", ["a\tb"])
     with pytest.raises(InputError, match="expected a file to refer to, found list"):
         Resource.lexicon("x", ["a"], store=False)

@@ -85,7 +85,7 @@ def test_mistakes(tmp_path):
     np.save(tmp_path / "v.npy", [[1.0]])
     with pytest.raises(InputError, match=r"expected.*file.*words.*rows.*found none"):
         WordVectors.load(tmp_path / "v.npy")
-    with pytest.raises(InputError, match=r"expected.*file.*words.*\.npy.*found it for text"):
+    with pytest.raises(InputError, match=r"expected no.*file.*words.*\.npy.*found one"):
         WordVectors.load(tmp_path / "v.txt", tmp_path / "w")
 
 

@@ -150,7 +150,7 @@ def test_too_few_iterations_are_said(data):
     with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
         crf = CRF(rho1=0.3, max_iter=1).fit(*data)
     assert (crf.n_iter_, crf.stopped_by_) == (1, "max_iter")
-    with pytest.warns(ConvergenceWarning, match="duality gap of .* times the objective, above 1e-09: .* or gap"):
+    with pytest.warns(ConvergenceWarning, match="relative duality gap of .*, more than gap=1e-09: .* or gap"):
         CRF(rho1=0.3, max_iter=30, solver_options={"gap": 1e-9}).fit(*data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -41,10 +41,10 @@ def test_order_factor_is_kept_with_the_model(tmp_path):
     dear.model_.save(tmp_path / "m.safetensors")
     training = Model.load(tmp_path / "m.safetensors").training
     assert (training["order"], training["order_factor"]) == (None, 1.5)
-    assert dict(facts(training))["Labels of a feature at most"] == "any number"
-    assert dict(facts(training))["rho1 by label beyond two, times"] == "1.5"
+    assert dict(facts(training))["Longest label n-gram"] == "any number"
+    assert dict(facts(training))["rho1 factor per label beyond two"] == "1.5"
     assert "order_factor" not in cheap.model_.training
-    assert "Labels of a feature at most" not in dict(facts(CRF(template=TEMPLATE).fit(X, Y).model_.training))
+    assert "Longest label n-gram" not in dict(facts(CRF(template=TEMPLATE).fit(X, Y).model_.training))
 
 
 def test_path_of_an_estimator_starts_each_fit_from_its_neighbour():

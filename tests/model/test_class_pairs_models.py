@@ -153,7 +153,7 @@ def test_the_program(program, tmp_path):
     how = ["--label-parts", "|", "--class-pairs"]
     done = program("train", "-m", "m.safetensors", "--json", *how, *files)
     assert json.loads(done.out.splitlines()[-1])["active_class_pair"] > 0
-    assert "of them of pairs of classes" in done.err
+    assert "of them for class pairs" in done.err
     program("path", "-o", "path", "--n-rho", "2", *how, *files)
     assert Model.load(tmp_path / "path" / "model-01.safetensors").label_parts.classes
     assert "of pairs of classes" in program("show", "m.safetensors").out
@@ -176,4 +176,4 @@ def test_classes_that_are_none_are_told(program, tmp_path):
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     how = ["--label-parts", "|", "--class-pairs"]
     done = program("train", "-m", "m.safetensors", "-t", "template", *how, "d.txt")
-    assert "--class-pairs: no first part is shared by some but not all labels" in done.err
+    assert "--class-pairs has no effect: no first part is shared by some but not all labels" in done.err

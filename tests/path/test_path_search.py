@@ -156,7 +156,7 @@ def test_a_floor_is_not_silent(task):
 
 
 def test_a_limit_is_not_silent(task):
-    with pytest.warns(PathWarning, match="4 of 4 fits were ended by a limit"):
+    with pytest.warns(PathWarning, match="4 of 4 fits stopped at a limit"):
         path(task[0], dev=task[1], rho1=[4.0, 1.0, 0.5, 0.01], **OPTIONS, max_iter=1)
 
 

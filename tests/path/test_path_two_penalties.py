@@ -166,7 +166,7 @@ def test_the_fewest_weights_among_those_that_are_close(task):
     found = made(task, penalties, [12.0, 10.3, 10.21, 10.1, 10.0], [1, 30, 20, 50, 70], [1.0, 1.0, 1.0, 1.0, 0.25])
     assert (found.best, found.one_se) == (3, 2)
     assert found.edge_rho2 == "upper"  # of the smallest error, 10.0
-    assert "the best rho2, 0.3, is the largest that was tried" in found.advice
+    assert "the best rho2, 0.3, is the largest value tried" in found.advice
     # With one rho2 the smallest error counts.
     assert made(task, [(9.0, 0.1), (3.0, 0.1)], [10.1, 10.0], [1, 30]).best == 1
     assert found.along(0.1).rho1.tolist() == [9.0, 3.0, 1.0]
@@ -177,7 +177,7 @@ def test_an_edge_of_rho1_is_said(task):
     penalties = [(3.0, 0.1), (1.0, 0.03), (1.0, 0.1), (1.0, 0.3)]
     found = made(task, penalties, [12.0, 11.5, 10.0, 11.0], [1, 20, 50, 70])
     assert (found.best, found.edge, found.edge_rho2) == (2, "lower", None)
-    assert "the best rho1, 1, is the smallest that was tried" in found.advice
+    assert "the best rho1, 1, is the smallest value tried" in found.advice
     # A model with a larger rho1 is as good: nothing to warn of.
     found = made(task, penalties, [10.1, 11.5, 10.0, 11.0], [1, 20, 50, 70])
     assert (found.best, found.edge, found.advice) == (0, None, None)

@@ -352,8 +352,8 @@ def test_labels_that_are_no_text():
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        (GOLD, PREDICTED[:1], r"expected.*many sequences.*y_pred.*found y_pred to end at 1"),
-        (GOLD[:1], PREDICTED, "found y_true to end at 1, not y_pred"),
+        (GOLD, PREDICTED[:1], r"expected.*many sequences.*y_pred.*found only 1 in y_pred"),
+        (GOLD[:1], PREDICTED, "found only 1 in y_true and more in y_pred"),
         (GOLD, [["O"], ["O"]], "sequence 1: expected 3 predicted labels"),
         (["A", "B"], ["A", "B"], "sequence 1, gold: expected a list of labels, found 'A'; one sequence is"),
         ([1, 2], [1, 2], "sequence 1, gold: expected a list of labels, found 1"),

@@ -117,4 +117,4 @@ def test_the_program(program, tmp_path):
     treebank = ["--from", "conllu", "--to", "conllu"]
     assert "expected one of" in program("convert", str(file), str(made), *treebank, "--chunks", "iob2").err
     models = ["--from", "sparsecrf", "--to", "wapiti"]
-    assert "expected none for models" in program("convert", str(file), str(made), *models, "--chunks", "iob2").err
+    assert "not supported for models" in program("convert", str(file), str(made), *models, "--chunks", "iob2").err

@@ -47,7 +47,7 @@ def main() -> None:
         say(f"sparsecrf: {error.as_typed()}")
         sys.exit(2)
     except InputError as error:
-        hint = " (--encoding says what else it is)" if ": expected text in UTF-8, found byte" in str(error) else ""
+        hint = "; give its --encoding" if ": expected text in UTF-8, found byte" in str(error) else ""
         say(f"sparsecrf: {error}{hint}")
         sys.exit(1)
     except (MemoryError, RuntimeError, ImportError) as error:

@@ -47,15 +47,15 @@ class AuditOptions:
 
     folds: Annotated[
         int,
-        Declared("Number of parts; each is judged by a model trained on the others.", "--folds", metavar="N", min=2),
+        Declared("Number of folds; each is judged by a model trained on the others.", "--folds", metavar="N", min=2),
     ] = 5
     by: Annotated[
-        By, Declared("What to keep together in one part: sentences, or documents, which begin with -DOCSTART-.", "--by")
+        By, Declared("What to keep together in one fold: sentences, or documents, which begin with -DOCSTART-.", "--by")
     ] = By.SENTENCE
     rho1: Rho1 = RHO1
     rho2: Rho2 = RHO2
     threads: Threads = 0
-    seed: Annotated[int, Declared("Random seed that assigns sequences to the parts.", "--seed", metavar="N", min=0)] = 0
+    seed: Annotated[int, Declared("Random seed for assigning sequences to folds.", "--seed", metavar="N", min=0)] = 0
 
 
 @with_groups
@@ -68,20 +68,20 @@ def audit(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write; may be given more than once. The name says what: .jsonl, an object for each token; "
-            ".tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence for "
-            "either label; any other: the data with two more columns, the suggested label and the score. By default a "
-            f"table of the first {_SHOWN} on standard output.",
+            help="File to write; may be given more than once. The suffix determines the format: .jsonl, one object per "
+            "token; .tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence "
+            "for either label; anything else, the data with two more columns, the suggested label and the score. By "
+            f"default, a table of the first {_SHOWN} is printed to standard output.",
         ),
     ] = None,
     unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
     scheme: Annotated[
-        Scheme, typer.Option(help="How labels encode spans, as for eval; runs: every run of equal labels is one.")
+        Scheme, typer.Option(help="How labels encode spans, as for eval; runs: each run of equal labels.")
     ] = Scheme.AUTO,
     top: Annotated[
         int | None,
         typer.Option(
-            "--top", "-n", min=1, metavar="N", help="Show only the N most suspicious; by default all, on a page 200."
+            "--top", "-n", min=1, metavar="N", help="Show only the N most suspicious; by default all, or 200 on a page."
         ),
     ] = None,
     quiet: Quiet = False,
@@ -121,7 +121,7 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
     from sparsecrf.training.choices import check_options, declared_choices
 
     if inputs.dev is not None:
-        raise OptionError("--dev: not for audit, which holds out parts of the data in turn")
+        raise OptionError("--dev is not supported by audit, which holds out parts of the data in turn; leave it out")
     check_readable(*recipe_files(inputs))
     check_options({"rho1": fitting.rho1, "rho2": fitting.rho2}, declared_choices(Inputs, given_options(inputs)))
     recipe, files = asked_recipe(inputs), [*inputs.data, *recipe_files(inputs)]

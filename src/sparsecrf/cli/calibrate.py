@@ -15,7 +15,7 @@ def calibrate(
     data: Annotated[
         str,
         typer.Argument(
-            help="Labelled data that training has not seen, of the kind that will be labelled; - is standard input.",
+            help="Labelled data like those you will label, not used in training; - is standard input.",
             metavar="DATA",
             show_default=False,
         ),
@@ -67,7 +67,7 @@ def calibrate(
     right = found.n - found.missed[0] if found.score[0] == 0 else 0
     say(f"{name_of(output or model)}: calibrated on {found.n:,} sentences", quiet=quiet)
     say(f"the best labels are right for {100 * right / found.n:.1f} % of them", quiet=quiet)
-    say(f"coverage can be asked for up to {found.n / (found.n + 1):.4f}", quiet=quiet)
+    say(f"you can ask for a coverage of up to {found.n / (found.n + 1):.4f}", quiet=quiet)
     if as_json:
         counts = {kind: record["n"] for kind, record in made.training[KEY].items()}
         typer.echo(json.dumps({**counts, "best_right": right / found.n}))

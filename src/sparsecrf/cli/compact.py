@@ -22,7 +22,7 @@ def compact(
     model: AnyModel,
     output: Annotated[str, typer.Argument(help="The file to write.", metavar="OUTPUT", show_default=False)],
     weights: Annotated[
-        Weights, typer.Option(help="Round weights to 16 bits (int16), or to 32 bits with a smaller error (float32).")
+        Weights, typer.Option(help="Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32).")
     ] = Weights.int16,
     data: Annotated[
         str | None,
@@ -61,13 +61,13 @@ def compact(
     say(f"{name_of(output)}: {len(content):,} bytes, {share:.1f} % of {before:,}", quiet=quiet)
     say(f"no weight changed by more than {error:.2g}", quiet=quiet)
     if KEY in known.training and KEY not in after.training:
-        say(f"the calibration was left out, since probabilities change: calibrate {name_of(output)} again", quiet=quiet)
+        say(f"the calibration was dropped, since probabilities change: calibrate {name_of(output)} again", quiet=quiet)
     if found is not None:
         kept = found.sequences - found.changed_sequences
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
         say(
             f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
-            "their labels lead by more than all rounding errors can change",
+            "the score margin of their best labels exceeds all rounding errors combined",
             quiet=quiet,
         )
     if as_json:

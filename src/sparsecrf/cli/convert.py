@@ -48,7 +48,9 @@ def _data(read: Format, write: Format, template: Template | None, chunks: str | 
 
         charset = Charset(encoding or UTF8, "--encoding")
         if charset.is_bytes:
-            raise OptionError("--encoding: expected text, found bytes: data are converted as text")
+            raise OptionError(
+                "--encoding bytes is not supported for data; give the encoding of the text, such as latin-1"
+            )
         with decoded(source, charset) as text:
             lines = converted(text, read, write, template, chunks)
             _write(target, (charset.encoded(line.encode(), source) for line in lines))
@@ -98,16 +100,16 @@ def convert(
     chunks: Annotated[
         str | None,
         typer.Option(
-            help=f"For data: write chunk labels in this scheme, {_ONE_OF}. Columns may then stay columns, and token "
-            "lines token lines.",
+            help=f"For data: write chunk labels in this scheme, {_ONE_OF}. Then --from and --to may both be columns "
+            "or both tokens.",
             metavar="SCHEME",
         ),
     ] = None,
     boundary: Annotated[
         str,
         typer.Option(
-            help="Names of the template's cells beyond the ends of a sequence: those of crf++ (_B-1, _B+1) or wapiti "
-            "(_x-1, _x+1).",
+            help="How the template names cells beyond the ends of a sequence: like crf++ (_B-1, _B+1) or wapiti (_x-1, "
+            "_x+1).",
             metavar="crf++|wapiti",
         ),
     ] = "crf++",
@@ -135,19 +137,19 @@ def convert(
         known = ", ".join(f"{a} to {b}" for a, b in [*_MODELS, *_DATA])
         raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
     if not is_data and chunks is not None:
-        raise typer.BadParameter("expected none for models", param_hint="--chunks")
+        raise typer.BadParameter("not supported for models; leave it out", param_hint="--chunks")
     if chunks not in (None, *CODES):
         raise typer.BadParameter(f"expected {_ONE_OF}, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
         raise typer.BadParameter(
-            "expected nothing after the name of a model's tool, found :", param_hint="--from, --to"
+            "expected only the name of a tool for models, found one followed by :", param_hint="--from, --to"
         )
     if template is not None and not (is_data and FORMATS[names[0]].takes_template):
-        raise typer.BadParameter(f"expected none for a {from_} file", param_hint="--template")
+        raise typer.BadParameter(f"not supported for {from_} files; leave it out", param_hint="--template")
     if not is_data and "-" in (source, target):
-        raise typer.BadParameter("models need file names, found -", param_hint="IN, OUT")
+        raise typer.BadParameter("expected file names for models, found -", param_hint="IN, OUT")
     if not is_data and "crfsuite" in (from_, to) and encoding is not None:
-        raise typer.BadParameter("expected none for models of CRFsuite, whose names are UTF-8", param_hint="--encoding")
+        raise typer.BadParameter("not supported for CRFsuite models, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)
     check_writable(None if target == "-" else target, inputs=[source, template])
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)

@@ -124,7 +124,7 @@ def clusters(
     text: Annotated[
         list[Path],
         typer.Argument(
-            help="Raw text: one sentence per line, split into words like your data, blanks between them.",
+            help="Raw text: one sentence per line, tokenized like your data, with blanks between words.",
             metavar="TEXT",
         ),
     ],
@@ -133,7 +133,7 @@ def clusters(
         int, typer.Option("-n", "--clusters", metavar="N", min=1, help="Number of clusters.")
     ] = N_CLUSTERS,
     min_count: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Words that occur less often get no cluster.")
+        int, typer.Option(metavar="N", min=1, help="Words with fewer occurrences get no cluster.")
     ] = MIN_COUNT,
     rounds: Annotated[
         int,

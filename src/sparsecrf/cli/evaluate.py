@@ -39,8 +39,8 @@ def evaluate(
         Scheme,
         typer.Option(
             help="How labels encode chunks. auto: conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else none. "
-            "conlleval and iob1 read labels in impossible places, iob2 and iobes leave them out. grobid: I-<x> begins "
-            "a field, <x> continues it; runs: every run of equal labels is a field; none: score tokens only."
+            "conlleval and iob1 accept labels in impossible places, iob2 and iobes ignore them. grobid: I-<x> begins a "
+            "field, <x> continues it; runs: each run of equal labels is a field; none: score tokens only."
         ),
     ] = Scheme.AUTO,
     format: ModelFormat = None,
@@ -67,7 +67,7 @@ def evaluate(
     from sparsecrf.progress import say
 
     if model is not None and gold is not None:
-        raise typer.BadParameter("expected none with -m, which predicts labels for FILE", param_hint="--gold")
+        raise typer.BadParameter("cannot be used with -m, which predicts labels for FILE itself", param_hint="--gold")
     notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with notes.status(f"Evaluating {name_of(file)} ..."):
         known = None if model is None else Model.load(model)
@@ -156,7 +156,7 @@ def _in_step(
         if right is None or found is None:
             raise InputError(
                 f"{name_of(file)}: expected as many sequences as in {name_of(gold_file)}, found "
-                f"{'more' if right is None else f'no more than {i}'}"
+                f"{'more' if right is None else f'only {i}'}"
             )
         if len(right) != len(found):
             expected = f"{len(right)} tokens as in {name_of(gold_file)}"
@@ -176,7 +176,7 @@ def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple
                 f"--score: {' '.join(rows[0])}"
             )
         if (fewest := min(map(len, rows))) < 2:
-            meaning = "the last two: gold and predicted label; use -m MODEL to predict labels"
+            meaning = "the last two are the gold and the predicted label; use -m MODEL to predict labels"
             raise InputError(f"{name_of(file)}: expected at least 2 columns ({meaning}), found {fewest}")
         yield [row[-2] for row in rows], [row[-1] for row in rows]
 

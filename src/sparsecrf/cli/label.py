@@ -94,8 +94,8 @@ def label(
     tokenizer: Annotated[
         str | None,
         Declared(
-            "How to cut running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks does "
-            "not. By default the one that makes tokens like those of the training data.",
+            "How to split running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks "
+            "does not. By default, the one whose tokens look like those of the training data.",
             "--tokenizer",
             metavar="|".join(TOKENIZERS),
             choices=tuple(TOKENIZERS),
@@ -221,7 +221,7 @@ def label(
     with ExitStack() as stack:
         advance = stack.enter_context(progress("labelling", total, quiet=quiet or total is None or total < 1 << 22))
         if output == "-" and sys.stdout is None:
-            raise InputError("standard output: expected it open, found it closed")
+            raise InputError("standard output: expected an open stream, found a closed one; use -o FILE")
         out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
         documents = SeenDocuments(of, source)
         incoming = documents.watched(of.pieces(data))

@@ -178,8 +178,8 @@ LabelSets: TypeAlias = Annotated[
     typer.Option(
         "--label-sets",
         rich_help_panel="Data",
-        help="What separates the labels of a token that has one of several: with |, NOUN|VERB is NOUN or VERB. No "
-        "label may contain it.",
+        help="Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain "
+        "it.",
         metavar="SEPARATOR",
     ),
 ]
@@ -193,7 +193,7 @@ Start: TypeAlias = Annotated[
     ),
 ]
 Plot: TypeAlias = Annotated[
-    str | None, typer.Option(help="Plot the course of the run to this .svg, .png or .pdf file.", metavar="FILE")
+    str | None, typer.Option(help="Plot the progress of training to this .svg, .png or .pdf file.", metavar="FILE")
 ]
 Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 Json: TypeAlias = Annotated[

@@ -96,7 +96,7 @@ class PathOptions:
 @with_groups
 def path(
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Directory for the models and path.tsv.", metavar="DIR")
+        str, typer.Option("--output", "-o", help="Directory to write the models and path.tsv to.", metavar="DIR")
     ],
     inputs: Inputs,
     fitting: PathOptions,

@@ -17,7 +17,7 @@ def serve(
     models: Annotated[
         list[str],
         typer.Argument(
-            help="Model files. A model is called by the name of its file without the ending; NAME=FILE names another.",
+            help="Model files. Requests name a model by its file name without the suffix, or by NAME for NAME=FILE.",
             metavar="MODEL",
             show_default=False,
         ),
@@ -80,5 +80,5 @@ def _token(file: str | None) -> str | None:
         return None
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise InputError(f"{source}: expected a token of ASCII letters, digits and signs, found none")
+        raise InputError(f"{source}: expected a token of ASCII letters, digits and punctuation, found none")
     return token

@@ -37,7 +37,7 @@ def show(
     label: Annotated[str | None, typer.Option(help="Show only weights of this label.", metavar="L")] = None,
     attribute: Annotated[str | None, typer.Option(help="Show only weights of this attribute.", metavar="X")] = None,
     format: Annotated[
-        Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: all of it.")
+        Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: everything.")
     ] = Format.text,
 ) -> None:
     """Show a model: labels, weights, transitions, how much each line of its template contributes, and how close to the

@@ -38,8 +38,8 @@ def suggest(
     by: Annotated[
         Measure,
         typer.Option(
-            help="The uncertainty to rank by: that of its best labels as a whole (confidence), that of the labels of "
-            "single tokens (entropy), or how much its weights would change (change)."
+            help="How to rank sentences: by the uncertainty of the whole label sequence (confidence), by that of the "
+            "labels of single tokens (entropy), or by the expected change of the weights (change)."
         ),
     ] = Measure.CONFIDENCE,
     diversity: Annotated[
@@ -47,7 +47,7 @@ def suggest(
         typer.Option(
             min=0,
             metavar="X",
-            help="How much more a sentence counts if all its attributes are new among those chosen; 0: not at all.",
+            help="How strongly to prefer attributes that no chosen sentence has yet; 0: not at all.",
         ),
     ] = 1.0,
     format: ModelFormat = None,

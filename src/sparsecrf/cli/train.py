@@ -36,7 +36,7 @@ class RunOptions:
     cache: Annotated[
         str | None,
         Declared(
-            "Keep the encoded data in this folder, in parts, so that not all of them need to fit into memory. It is "
+            "Keep the encoded data in this folder, in parts, so that they need not fit into memory. The folder is "
             "rebuilt when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
             "--cache",
             panel=_LARGE,
@@ -49,8 +49,8 @@ class RunOptions:
     shard_tokens: Annotated[
         int | None,
         Declared(
-            "Tokens per part; by default a million. Besides the parts that are kept in memory, the largest other one "
-            "must fit.",
+            "Tokens per part; by default a million. In addition to --cache-memory, training needs memory for the "
+            "largest part.",
             "--shard-tokens",
             panel=_LARGE,
             metavar="N",
@@ -61,7 +61,7 @@ class RunOptions:
     cache_memory: Annotated[
         int | None,
         Declared(
-            "Memory for parts that are kept in memory; by default a quarter of all memory. 0: keep none.",
+            "How much of the data to keep in memory; by default a quarter of all memory. 0: nothing.",
             "--cache-memory",
             panel=_LARGE,
             metavar="MB",
@@ -152,11 +152,13 @@ def train(
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
         if fitting.label_parts is not None and parts is None:
             say(
-                f"--label-parts {fitting.label_parts}: no part is shared by some but not all labels",
+                f"--label-parts {fitting.label_parts} has no effect: no part is shared by some but not all labels",
                 quiet=reporting.quiet,
             )
         elif fitting.class_pairs and parts is not None and not parts.classes:
-            say("--class-pairs: no first part is shared by some but not all labels", quiet=reporting.quiet)
+            say(
+                "--class-pairs has no effect: no first part is shared by some but not all labels", quiet=reporting.quiet
+            )
         data = TrainingData(
             labelled.shards,
             observed_only=fitting.observed_only,

@@ -228,8 +228,8 @@ def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
     """The model, how it was found, and how close to the optimum training came. `n_all`: its number of weights,
     including those of a prior for attributes that the data do not have."""
     active = len(found.w)
-    of_parts = "" if found.parts is None else f", {found.n_part:,} of them of parts of labels"
-    of_classes = f", {found.n_class_pair:,} of them of pairs of classes" if "active_class_pair" in result else ""
+    of_parts = "" if found.parts is None else f", {found.n_part:,} of them for label parts"
+    of_classes = f", {found.n_class_pair:,} of them for class pairs" if "active_class_pair" in result else ""
     longer = "" if found.order == 2 else f", {found.n_ngram:,} longer"
     iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
     distance = distance_in_words(found.objective, found.gap, found.remaining)

@@ -78,7 +78,7 @@ class HMM:
         many weights as possible are zero.
         """
         if not all(np.all(p > 0.0) for p in (self.initial, self.transition, self.emission)):
-            raise InputError("expected positive probabilities, found a zero: its logarithm is no weight")
+            raise InputError("expected positive probabilities, found a zero, whose logarithm is infinite")
         mu = {
             (x, y): w
             for x, column in zip(self.symbols, np.log(self.emission).T, strict=True)

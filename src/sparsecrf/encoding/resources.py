@@ -177,5 +177,5 @@ def _lines(source: Any, where: str) -> Iterable[str]:
         raise InputError(f"{where}: expected a file, a list or a mapping, found {type(source).__name__}")
     for pair in pairs:
         if not all(isinstance(text, str) and not set(text) & set("\t\n\r") for text in pair):
-            raise InputError(f"{where}: expected text without tabs and ends of lines, found {pair!r:.80}")
+            raise InputError(f"{where}: expected text without tabs and line breaks, found {pair!r:.80}")
         yield "\t".join(pair) + "\n"

@@ -32,9 +32,9 @@ def is_npy(path: Path) -> bool:
 def check_files(path: Path, words: Path | None) -> None:
     """Raise for missing files and invalid combinations."""
     if is_npy(path) and words is None:
-        raise InputError(f"{os.fspath(path)}: expected a file of the words of its rows with it, found none")
+        raise InputError(f"{os.fspath(path)}: expected a second file with the words of its rows, found none")
     if words is not None and not is_npy(path):
-        raise InputError(f"{os.fspath(path)}: expected a file of words for .npy files only, found it for text")
+        raise InputError(f"{os.fspath(path)}: expected no file of words, which only .npy files need, found one")
     for file in (path, *(() if words is None else (words,))):
         if not os.path.isfile(file):  # a pipe could block
             found = "something else" if os.path.exists(file) else "none"

@@ -163,7 +163,7 @@ def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterato
             if tokens is _END or value is _END:
                 short, long = ("X", name) if tokens is _END else (name, "X")
                 raise InputError(
-                    f"sequence {i}: expected as many sequences in X as {name}, found {long} to have more than {short}"
+                    f"sequence {i}: expected as many sequences in X as in {name}, found more in {long} than in {short}"
                 )
         yield (tokens, *(item.get(name) for name in extra))
 

@@ -244,19 +244,19 @@ class TrainingCRF(HasSolverOptions):
             return  # the optimum, however training stopped
         if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
             warn_caller(
-                f"training stopped after {self.n_iter_} iterations because no step improves the objective any more; it "
-                f"may be up to {found.gap / found.objective:.2g} times the objective above the optimum, more than tol, "
-                f"{self.tol:g}: bring the values of attributes to similar sizes, increase rho2 or use solver 'auto'",
+                f"training stopped after {self.n_iter_} iterations because no step improved the objective; it may be "
+                f"up to {found.gap / found.objective:.2g} (relative) above the optimum, more than tol={self.tol:g}: "
+                f"scale the values of attributes to similar sizes, increase rho2 or use solver='auto'",
                 ConvergenceWarning,
             )
         if found.stopped_by == "max_iter" and not SOLVERS[self.solver].is_stochastic:
             reached, option = "before its distance to the optimum could be estimated", "tol"
             if (asked := self._option("gap")) is not None:
                 share, option = found.gap / found.objective, "gap"
-                reached = f"at a duality gap of {share:.2g} times the objective, above {asked:g}"
+                reached = f"at a relative duality gap of {share:.2g}, more than gap={asked:g}"
             elif np.isfinite(found.remaining):
                 share = found.remaining / found.objective
-                reached = f"at about {share:.2g} times the objective above the optimum, more than tol, {self.tol:g}"
+                reached = f"about {share:.2g} (relative) above the optimum, more than tol={self.tol:g}"
             warn_caller(
                 f"training stopped after {self.n_iter_} iterations {reached}: increase max_iter or {option}",
                 ConvergenceWarning,

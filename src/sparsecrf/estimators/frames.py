@@ -163,7 +163,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
             if is_missing(part):
                 raise InputError(f"sentences: expected a value of {name!r} in every row, found {part!r} in row {row}")
         if group in seen:
-            remedy = "sort the frame, or name more columns: sentences=['document', 'sentence']"
+            remedy = "sort the frame, or give more columns: sentences=['document', 'sentence']"
             raise InputError(
                 f"sentences: expected the rows of a sentence to be adjacent, found {group!r} in rows "
                 f"{seen[group]} and {row} with others between; {remedy}"

@@ -122,7 +122,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _arrays(header: Mapping[str, Any], data: memoryview, source: str) -> dict[str, Array]:

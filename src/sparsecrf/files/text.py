@@ -49,7 +49,7 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
     """The source, open for bytes; closed at the end if it was not open before."""
     if source == "-":
         if sys.stdin is None:
-            raise InputError("standard input: expected it open, found it closed")
+            raise InputError("standard input: expected an open stream, found a closed one")
         # Unbuffered: a read returns whatever has arrived, and no lock is held if the program ends while waiting.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     elif isinstance(source, (str, os.PathLike)):

@@ -133,5 +133,7 @@ def _checked(found: Any) -> Calibration:
         or len(made.score) != len(made.missed)
         or made.missed[-1:] != [0]
     ):
-        raise InputError("calibration of the model: expected rising scores and falling misses down to 0, found others")
+        raise InputError(
+            "calibration of the model: expected increasing scores and misses that decrease to 0, found others"
+        )
     return made

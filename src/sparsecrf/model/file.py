@@ -67,7 +67,9 @@ def save(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a model's file atomically."""
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
-        raise InputError(f"{os.fspath(path)}: expected a file in a directory that exists, found no {directory}")
+        raise InputError(
+            f"{os.fspath(path)}: expected a file in a directory that exists, found no directory {directory}"
+        )
     write_atomically(path, content)
 
 
@@ -164,7 +166,7 @@ def _vectors(parts: ModelParts, record: dict[str, Any], source: str) -> WordVect
         raise InputError(f"{source}: {error}") from error
     if found.origin is None or found.origin.sha256 != record["sha256"]:
         expected = f"the file that the model was trained with, with the SHA-256 checksum {record['sha256']}"
-        raise InputError(f"{path}: expected {expected}, found another")
+        raise InputError(f"{path}: expected {expected}, found a different file")
     return found
 
 

@@ -126,7 +126,7 @@ def choose_penalties(
     start = _mean([weights[penalties] for weights in known]) if warm else None
     advice = None
     if min(errors) > 0 and plan.untried(tried, errors):
-        advice = "this is a limit of the search, so try values beyond it yourself"
+        advice = "this is the end of the searched range: try values beyond it yourself"
     return Chosen(penalties, start, tried, errors, name_of(error), advice)
 
 

@@ -154,7 +154,7 @@ def plan(
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
-            raise InputError(f"rho1: expected one or more values, each below the last, found {rho1}")
+            raise InputError(f"rho1: expected one or more decreasing values, found {rho1}")
         return GivenValues(given.tolist())
     if n_rho is not None and n_rho < 1:
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")

@@ -203,16 +203,16 @@ class Path:
         rho1, said = self.fits[self.best].rho1, list[str]()
         if self.edge is not None:
             beyond = "smaller" if self.edge == "lower" else "larger"
-            said.append(f"the best rho1, {rho1:.4g}, is the {beyond[:-1]}st that was tried: {_way_on(self, beyond)}")
+            said.append(f"the best rho1, {rho1:.4g}, is the {beyond[:-1]}st value tried: {_way_on(self, beyond)}")
         if self.edge_rho2 is not None:
             beyond = "smaller" if self.edge_rho2 == "lower" else "larger"
             rho2 = self.rho2.min() if self.edge_rho2 == "lower" else self.rho2.max()
-            said.append(f"the best rho2, {rho2:.4g}, is the {beyond[:-1]}st that was tried: give {beyond} values")
+            said.append(f"the best rho2, {rho2:.4g}, is the {beyond[:-1]}st value tried: give {beyond} values")
         limited = sum(found.stopped_by in _LIMITS and not SOLVERS[found.solver].is_stochastic for found in self.fits)
         if limited:
             said.append(
-                f"{limited} of {len(self)} fits were ended by a limit, before their optimum: their scores and numbers "
-                "of weights may change with a larger max_iter or time_limit"
+                f"{limited} of {len(self)} fits stopped at a limit before reaching the optimum: their scores and "
+                "numbers of weights may change with a larger max_iter or time_limit"
             )
         return "; ".join(said) or None
 
@@ -222,7 +222,7 @@ def _way_on(path: Path, beyond: str) -> str:
         return f"give {beyond} values of rho1" + ("; these data need almost no l1 penalty" * (beyond == "smaller"))
     if path.searched and beyond == "smaller":
         return (
-            "these data need almost no l1 penalty; try a larger rho2 (rho2 = search looks for one), or give smaller "
+            "these data need almost no l1 penalty; try a larger rho2 (rho2 = search finds one), or give smaller "
             "values of rho1"
         )
     return f"try {beyond} values, or give neither values nor a grid: the search continues until the score gets worse"

@@ -98,7 +98,9 @@ def encode_shards(
         raise InputError("sources: expected at least one file, found none")
     for source in sources:
         if source == "-" or not os.path.isfile(source):
-            raise InputError(f"{name_of(source)}: expected a file, which can be read again to see whether it changed")
+            raise InputError(
+                f"{name_of(source)}: expected a file that can be reread to detect changes, found a pipe or no file"
+            )
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)

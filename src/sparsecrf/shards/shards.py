@@ -28,7 +28,7 @@ from sparsecrf.shards.protocol import Floats, Numbers, Oracle, OracleFactory
 
 Answer = TypeVar("Answer")
 
-LET_GO = "shards: expected shards in memory, found that they were released"
+LET_GO = "shards: expected shards in memory, found released ones"
 
 #: How many answers are merged at a time. The last bits of results depend on it.
 FAN_IN = 8

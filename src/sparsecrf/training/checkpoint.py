@@ -59,7 +59,7 @@ class Checkpoint:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "too little memory"
-            kept = "the file is that of an earlier iteration" if self.path.exists() else "there is none"
+            kept = "the file is from an earlier iteration" if self.path.exists() else "there is none"
             warn_caller(
                 f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training continues",
                 RuntimeWarning,
@@ -129,7 +129,7 @@ class Checkpoint:
 
     def _check_run(self, found: Any) -> None:
         if not isinstance(found, dict):
-            raise TypeError("the run is no object")
+            raise TypeError("the run is not an object")
         for name in sorted(self.run.keys() | found.keys()):
             expected, given = self.run.get(name), found.get(name)
             if expected != given:
@@ -196,11 +196,11 @@ def _record(found: Any) -> Record:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{value!r:.40} is no number")
+        raise TypeError(f"{value!r:.40} is not a number")
     return value
 
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 2**63:
-        raise TypeError(f"{value!r:.40} is no count")
+        raise TypeError(f"{value!r:.40} is not a count")
     return value

@@ -202,8 +202,8 @@ def _checked_parts(parts: LabelParts, data: Shards) -> LabelParts:
         raise InputError(f"parts: expected those of {data.n_labels} labels, found those of {len(parts.of_labels)}")
     if (found := len(parts.class_cells)) > _MOST_CLASSES:
         raise InputError(
-            f"pairs of classes of labels: expected at most {_MOST_CLASSES} classes, found {found}: a class is the "
-            "labels with the same first part, and a label that shares its first part with no other is one of its own"
+            f"class_pairs: expected at most {_MOST_CLASSES} classes, found {found}: labels with the same first part "
+            "form a class, and a label whose first part is unique forms a class of its own"
         )
     return parts
 

@@ -87,8 +87,8 @@ def test_crfsuite_dump_of_ours(trained, tagger, tmp_path):
 @pytest.mark.parametrize(
     ("bigram", "expected"),
     [
-        ({("w", "N", "V"): 1.0}, "expected no other, found some of 'w'"),
-        ({(BIAS, None, "V"): 1.0}, "no start label: expected no weight after it, found one of 'V'"),
+        ({("w", "N", "V"): 1.0}, "expected no others, found some of 'w'"),
+        ({(BIAS, None, "V"): 1.0}, "no start label: expected no weights after it, found one of 'V'"),
     ],
 )
 def test_what_crfsuite_cannot_express(bigram, expected, tmp_path):
@@ -149,11 +149,11 @@ STATE_FEATURES = {
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("x --> A: -1.25", "x --> C: -1.25", "line 19: expected '.type. name --> label: weight'"),
+        ("x --> A: -1.25", "x --> C: -1.25", "line 19: expected an unambiguous '.type. name --> label: weight'"),
         ("x --> A: -1.250000", "x --> A: much", "line 19: expected a weight, found 'much'"),
         ("      0: x", "      1: x", "line 11: expected '0: name'"),
-        ("      1: B", "      1: A", "line 15: expected '.type."),
-        ("TRANSITIONS", "TRANSISTORS", "expected the sections"),
+        ("      1: B", "      1: A", "line 15: expected an unambiguous '.type."),
+        ("TRANSITIONS", "TRANSISTORS", "expected complete sections"),
         ("FILEHEADER = {", "digraph {", "line 1: expected a section"),
     ],
 )
@@ -334,7 +334,7 @@ def test_a_crfpp_model_labels_columns(program):
         ("4 U:a", "-1 U:a", "line 13: expected the number"),
         ("4 U:a", "4 X:a", "line 13: expected the number"),
         ("4 U:a", f"{'9' * 5000} U:a", "line 13: expected the number"),
-        ("4 U:a", "4 U:a\n4 U:a", "weights of its own"),
+        ("4 U:a", "4 U:a\n4 U:a", "separate weights for each attribute"),
         ("2.0000000000000000", "two", "line 19: expected a weight, found 'two'"),
         ("2.0000000000000000", "inf", "line 19: expected a weight"),
         ("N\nV\n\nU:%x[0,0]\nB\n\n", "", r"expected five parts.*blank.*found"),

@@ -52,7 +52,7 @@ _PERIOD = Option("period", 10, "The number of iterations over which `delta` is t
 _DELTA = "Training stops when the objective has improved by less than this fraction over `period` iterations."
 _EPOCHS = Option("max_iterations", 100, "The maximum number of iterations.", at_least=0)
 _MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss of a sequence is below this.", at_least=0)
-_NO_MEANING = "Accepted and ignored: it belongs to CRFsuite's solver."
+_NO_MEANING = "Accepted but ignored: it configures CRFsuite's own solver."
 _LINESEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
 #: The parameters of each algorithm, in CRFsuite's order.
@@ -65,7 +65,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
             _C2,
             Option("max_iterations", 2147483647, "The maximum number of iterations; 0: no maximum.", at_least=0),
             Option("num_memories", 6, "The memory of L-BFGS if c1 = c2 = 0; ignored otherwise."),
-            Option("epsilon", 1e-5, "Training also stops a hundredth of it, relative, above the optimum.", at_least=0),
+            Option("epsilon", 1e-5, "Training also stops within epsilon/100 of the optimum (relative).", at_least=0),
             _PERIOD,
             Option("delta", 1e-5, _DELTA, at_least=0),
             Option("linesearch", "MoreThuente", _NO_MEANING, choices=_LINESEARCHES),
@@ -91,8 +91,8 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         "passive-aggressive": [
             *_FEATURES,
             Option("type", 1, "How weights are updated. 0: without slack, 1: PA-I, 2: PA-II.", choices=(0, 1, 2)),
-            Option("c", 1.0, "Aggressiveness: of type 1 the largest step.", at_least=0),
-            Option("error_sensitive", True, "The margin is the root of the number of wrong labels, not 1."),
+            Option("c", 1.0, "Aggressiveness; for type 1, the largest step.", at_least=0),
+            Option("error_sensitive", True, "The margin is the square root of the number of wrong labels, not 1."),
             Option("averaging", True, "The weights are averaged over all steps."),
             _EPOCHS,
             _MEAN_LOSS,

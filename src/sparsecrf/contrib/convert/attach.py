@@ -66,5 +66,5 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
             f"template: expected lines that make every attribute of the model, found none for {len(unknown)}, such as "
-            f"{shown}: add lines, or say with rename= which names the template makes for them"
+            f"{shown}: add lines, or map them with rename= to the names that the template makes"
         )

@@ -64,7 +64,7 @@ def model_of(
     Y = len(labels)
     taken = sum(_size(name, Y) for name in attributes)
     if taken > len(w):  # otherwise a small file could ask for any amount of memory
-        raise InputError(f"{source}: expected weights of its own for each attribute, found {len(w)} for {taken}")
+        raise InputError(f"{source}: expected separate weights for each attribute, {taken} in all, found {len(w)}")
     is_bigram = np.array([name[0] == "B" for name in attributes], dtype=bool)
     x, begin = np.arange(len(attributes)), np.array(first, dtype=np.int64)
     within = np.arange(Y * Y if is_bigram.any() else Y)  # weights per bigram attribute in the file
@@ -90,7 +90,7 @@ def _parts(lines: list[str], source: str) -> list[tuple[int, list[str]]]:
     at = 0
     for _ in range(4):
         if "" not in lines[at:]:
-            raise InputError(f"{source}: expected five parts with blank lines between, found {len(parts) + 1}")
+            raise InputError(f"{source}: expected five parts separated by blank lines, found {len(parts) + 1}")
         end = lines.index("", at)
         parts.append((at + 1, lines[at:end]))
         at = end + 1
@@ -120,12 +120,12 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
         _check_macros(lines_of(model.template))
     made, Y = exported(model, _TOOL), len(model.labels)
     if not made.attributes:
-        raise InputError("CRF++'s models have weights: expected at least one that is not zero, found none")
+        raise InputError("CRF++ models must have weights: expected at least one nonzero weight, found none")
     sizes = np.array([_size(name, Y) for name in made.attributes], dtype=np.int64)
     first = sizes.cumsum() - sizes
     if (n := int(sizes.sum())) > _MOST_WEIGHTS:
         raise InputError(
-            f"CRF++ has a place for every label (pair) of an attribute: expected at most 2^31, found {n:,}"
+            f"CRF++ stores a weight for every label (pair) of an attribute: expected at most 2^31, found {n:,}"
         )
     w = np.zeros(n)
     x, y = made.unigram.T
@@ -141,8 +141,8 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     ]
     for name in (*model.labels, *made.lines, *made.attributes):
         if not name or len(charset.raw(name)) > _LONGEST_LINE - 12 or any(blank in name for blank in " \t\n\r"):
-            expected = "text without blanks that fits a line of 8 kB"
-            raise InputError(f"CRF++'s text models have a name a line: expected {expected}, found {name[:60]!r}")
+            expected = "text without blanks of at most 8 kB"
+            raise InputError(f"text models of CRF++ have one name per line: expected {expected}, found {name[:60]!r}")
     text = b"".join(b"".join(charset.raw(line) + b"\n" for line in part) + b"\n" for part in parts)
     return text + "".join(f"{v!r}\n" for v in w.tolist()).encode()
 

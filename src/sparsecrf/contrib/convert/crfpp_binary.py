@@ -46,17 +46,19 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
     lines, at = _strings(data, at, f"{source}: template", charset)
     expected = at + trie_size + 4 * n
     if len(data) != expected or trie_size % 8 != 0 or not np.isfinite(cost_factor):
-        raise InputError(f"{source}: expected a whole model of CRF++ of {expected} bytes, found {len(data)}")
+        raise InputError(f"{source}: expected a complete CRF++ model of {expected} bytes, found {len(data)}")
     units = np.frombuffer(data, dtype=[("base", "<i4"), ("check", "<u4")], count=trie_size // 8, offset=at)
     w = cost_factor * np.frombuffer(data, dtype="<f4", count=n, offset=at + trie_size).astype(np.float64)
     if not np.isfinite(w).all():
-        raise InputError(f"{source}: expected finite weights, found others")
+        raise InputError(f"{source}: expected finite weights, found infinite ones or NaN")
     names, first = [], []
     room = most = _MOST_TIMES * len(data)
     for raw, number in _entries(units["base"], units["check"], source):
         room -= len(raw)
         if room < 0:
-            raise InputError(f"{source}: expected names of at most {most} bytes, 64 times the file, found more")
+            raise InputError(
+                f"{source}: expected names of at most {most} bytes in total (64 times the file size), found more"
+            )
         name = text_of(raw, f"{source}: attribute", charset)
         size = len(labels) ** 2 if name[:1] == "B" else len(labels)
         if name[:1] not in ("U", "B") or number + size > n:

@@ -107,7 +107,7 @@ def _from_tables(source: str, labels: StringTable, attributes: StringTable, stat
 
 def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[Any, ...]:
     if at + layout.size > len(data):
-        raise InputError(f"{where}: expected {layout.size} bytes at {at}, found the file to end at {len(data)}")
+        raise InputError(f"{where}: expected {layout.size} bytes at {at}, found the end of the file at {len(data)}")
     return layout.unpack_from(data, at)
 
 
@@ -119,7 +119,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     if chunk != b"CQDB" or order != BYTE_ORDER or n_links < n:
         raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
     if at + links + 4 * n > len(data):
-        raise InputError(f"{where}: expected {n} offsets at {at + links}, found the file to end at {len(data)}")
+        raise InputError(f"{where}: expected {n} offsets at {at + links}, found the end of the file at {len(data)}")
     raw = np.frombuffer(data, np.uint8)
     links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
     begin = at + links_of + 8  # of each string, after its id and length
@@ -131,10 +131,10 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     wrong |= raw[np.where(wrong, 0, inside + length - 1)] != np.where(wrong, raw[0], 0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found it damaged")
+        raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found damaged data")
     ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
     if ends[-1] > len(data):  # otherwise a file could ask for a hundred times its size in memory
-        raise InputError(f"{where}: expected strings beside each other, found them to overlap")
+        raise InputError(f"{where}: expected separate strings, found overlapping ones")
     text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
     try:
         return StringTable.from_arrays(text, ends)
@@ -160,7 +160,7 @@ def from_dump(data: bytes, source: str) -> Model:
             raise InputError(f"{where}: expected a section of `crfsuite dump`, NAME = {{, found {line[:40]!r}")
     names = ["FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES"]
     if list(sections) != names or current is not None:
-        raise InputError(f"{source}: expected the sections {', '.join(names)} whole, found {', '.join(sections)}")
+        raise InputError(f"{source}: expected complete sections {', '.join(names)}, found {', '.join(sections)}")
     labels, attributes = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
     kinds = {name: {text: k for k, text in enumerate(list_)} for name, list_ in (("l", labels), ("a", attributes))}
     fields = np.dtype([("source", "i8"), ("label", "i8"), ("weight", "f8")])
@@ -193,7 +193,7 @@ def _cells(
         splits = [(" --> ".join(parts[:k]), " --> ".join(parts[k:])) for k in range(1, len(parts))]
         cells = [(sources[a], labels[b]) for a, b in splits if a in sources and b in labels]
         if len(cells) != 1:
-            raise InputError(f"{where}: expected '(type) name --> label: weight' of one meaning, found {line[:80]!r}")
+            raise InputError(f"{where}: expected an unambiguous '(type) name --> label: weight', found {line[:80]!r}")
         yield *cells[0], number_of(weight, where)
 
 
@@ -217,12 +217,14 @@ def as_written(model: Model) -> Written:
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
     for x in sorted(set(small.features.bigram_attribute.tolist())):
         if names[x] not in plain:
-            raise InputError(f"CRFsuite's models have plain transitions: expected no other, found some of {names[x]!r}")
+            raise InputError(
+                f"CRFsuite models support only plain transitions: expected no others, found some of {names[x]!r}"
+            )
     if matrix[Y].any():
         found = small.labels[int(abs(matrix[Y]).argmax())]
         raise InputError(
-            f"CRFsuite's models have no start label: expected no weight after it, found one of {found!r} (train with "
-            "--no-start)"
+            f"CRFsuite models have no start label: expected no weights after it, found one of {found!r}; train with "
+            "--no-start"
         )
     if small.features.n_ngram:
         n = small.features.n_ngram
@@ -243,7 +245,7 @@ def to_dump(model: Model) -> str:
     labels, attributes, states, transitions = as_written(model)
     for name in (*labels, *attributes):
         if "\n" in name:
-            raise InputError(f"the text of a CRFsuite model has a name a line: expected one line, found {name!r}")
+            raise InputError(f"dumps of CRFsuite models have one name per line: expected one line, found {name!r}")
     cells = {
         "TRANSITIONS": [f"  (1) {labels[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(transitions)],
         "STATE_FEATURES": [f"  (0) {attributes[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(states)],

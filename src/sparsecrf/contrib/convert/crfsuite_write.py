@@ -55,7 +55,9 @@ def to_binary(model: Model | None) -> bytes:
         chunks.append(_references(name, sources, first, count, offsets[-1]))
         offsets.append(offsets[-1] + len(chunks[-1]))
     if offsets[-1] >= 2**32:
-        raise InputError(f"CRFsuite's model files have less than 4 GB: expected a smaller model, found {offsets[-1]}")
+        raise InputError(
+            f"CRFsuite model files are limited to 4 GB: expected a smaller model, found {offsets[-1]} bytes"
+        )
     counts = (0, len(labels), len(attributes))  # CRFsuite stores the number of features only in their chunk
     header = HEADER.pack(b"lCRF", offsets[-1], b"FOMC", 100, *counts, *offsets[:-1])
     return b"".join([header, *chunks])

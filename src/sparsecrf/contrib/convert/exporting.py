@@ -152,7 +152,7 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
         text = line.text[0].upper() + line.text[1:]
         if any(text.startswith(begin[0].upper() + begin[1:]) for begin in reserved):
             raise InputError(
-                f"template: expected no line that begins as lines made for {tool.name} do, found {line.text!r}"
+                f"template: expected no line with the prefix reserved for {tool.name}, found {line.text!r}"
             )
 
 

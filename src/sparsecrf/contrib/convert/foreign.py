@@ -122,7 +122,7 @@ def text_of(raw: bytes, where: str, charset: Charset = UTF8_TEXT) -> str:
         return charset.text(raw)
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} in {raw[:40]!r}"
-        raise InputError(f"{where}: expected {charset.title}, found {found} (encoding: what else it is)") from error
+        raise InputError(f"{where}: expected {charset.title}, found {found}; give its encoding") from error
 
 
 def number_of(raw: bytes | str, where: str) -> float:

@@ -74,7 +74,9 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     file = _Reader(data, source, charset)
     *kind, n_weights = file.line(rb"#mdl#(?:(\d{1,4})#)?(\d{1,18})", "#mdl#TYPE#NUMBER")
     if kind == [_MEMM]:
-        raise InputError(f"{source}: expected a model of type crf or maxent, found memm, which is normalised otherwise")
+        raise InputError(
+            f"{source}: expected a model of type crf or maxent, found memm, which is normalised differently"
+        )
     n_lines, _, *unigrams_only = file.line(rb"#rdr#(\d{1,9})/(\d{1,9})(?:/(\d))?", "#rdr#LINES/COLUMNS/AUTO")
     lines = file.strings(n_lines, "line of the template")
     labels = file.strings(file.line(rb"#qrk#(\d{1,9})", "#qrk#LABELS")[0], "label")

@@ -114,7 +114,7 @@ class Cluster:
                 n_done, since = n, monotonic()
             waited = monotonic() - since
             if self.client.status != "running" and waited > min(_RECONNECT, self.timeout):
-                raise ClusterError(f"{self}: expected a connection to the scheduler, found it lost")
+                raise ClusterError(f"{self}: expected a connection to the scheduler, found that it was lost")
             if waited > self.timeout:
                 raise TimeoutError
 

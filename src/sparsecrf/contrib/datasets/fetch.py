@@ -73,8 +73,8 @@ def fetch(data_set: DataSet, directory: Path | None = None) -> list[Path]:
         kept = cache()
         if kept is None:
             raise InputError(
-                f"{data_set.name}: expected a directory to write to (-o DIR), found none, and no package pooch that "
-                f"knows the user's cache directory: {INSTALL_POOCH}"
+                f"{data_set.name}: expected a directory to write to (-o DIR), or the package pooch, which "
+                f"locates the user's cache directory, found neither: {INSTALL_POOCH}"
             )
         directory = kept / data_set.name
     parts = data_set.reader(contents(data_set))

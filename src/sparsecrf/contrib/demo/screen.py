@@ -72,7 +72,7 @@ def errors(part: Part, found: Sequence[Sequence[str]], active: int, possible: in
         error = f"{100 * sum(wrong) / len(wrong):.1f} %"
         table.add_row(name, f"{sum(wrong):,}", f"{len(wrong):,}", Text(error, "bold"))
     note = f"{active:,} of {possible:,} possible weights are not zero; the path took {seconds:.0f} s"
-    explanation = "The chosen model on words held back from EM, training and choice."
+    explanation = "The chosen model on held-out words, used neither for EM nor for training or model selection."
     return section("3  Unseen words", explanation, table, Text(f"\n{note}", "dim"))
 
 
@@ -86,7 +86,7 @@ def words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong:
         table.add_row(spelling, " ".join(phonemes(mine)), Text("right", "green"), "")
     for (spelling, sounds), mine in islice(wrong, n_wrong):
         table.add_row(spelling, " ".join(phonemes(mine)), Text("wrong", "red"), " ".join(sounds))
-    return section("4  Some of them", f"The first {n_right} that are right and {n_wrong} that are not.", table)
+    return section("4  Some of them", f"The first {n_right} correct and the first {n_wrong} wrong ones.", table)
 
 
 def unsure(part: Part, model: Model, console: Console, n_words: int = 3, among: int = 200) -> Group:

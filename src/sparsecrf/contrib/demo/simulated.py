@@ -108,7 +108,7 @@ def _path(fits: list[Fit], errors: list[float]) -> Table:
         row = (f"{fit.rho1:.3g}", str(len(fit.w)), f"{fit.objective:.2f}", f"{fit.gap:.1g}", f"{100 * error:.2f} %")
         table.add_row(*row, bar)
     table.columns[-1].justify = "left"
-    table.caption = "gap: how far the objective is from the optimum, at most"
+    table.caption = "gap: upper bound on the distance to the optimum"
     return table
 
 

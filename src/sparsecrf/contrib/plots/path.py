@@ -93,7 +93,9 @@ class PathDisplay(Display):
         if numbers is not None and vocabulary is not None:
             found, expected = len(vocabulary.attributes), path[0].corpus.n_attributes
             if found != expected:
-                raise InputError(f"vocabulary: expected that of the corpus, with {expected} attributes, found {found}")
+                raise InputError(
+                    f"vocabulary: expected the one that encoded the corpus, with {expected} attributes, found {found}"
+                )
             names = [_feature_name(int(k), vocabulary, path[0].parts) for k in numbers]
         return cls(
             path.rho1,

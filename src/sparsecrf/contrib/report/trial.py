@@ -26,7 +26,7 @@ def runtime(model: str = "MODEL") -> bytes:
     else:
         where = str(files("sparsecrf.contrib.report") / "page" / RUNTIME)
         remedy = (
-            "this installation was made without WebAssembly. To try the model in a browser all the same, type\n"
+            "this installation has no WebAssembly. To try the model in a browser anyway, run\n"
             '    pip install "sparsecrf[serve]"\n'
             f"    sparsecrf serve {model}\n"
             "and open http://127.0.0.1:8000/. For a page that needs no server, use a wheel of a release, or run `make "

@@ -35,15 +35,15 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     if "imported_from" in training:
         return Certificate("No certificate", f"The weights were imported from {training['imported_from']}.", False)
     if "certificate" in training:
-        detail = f"Certificate {training['certificate']}. Probabilities are scores made to sum to one, not estimates."
+        detail = f"Certificate {training['certificate']}. Its probabilities are normalised scores, not estimates."
         return Certificate("Not a likelihood model", detail, False)
     if objective is None:
-        return Certificate("No certificate", "The file does not say how the weights were found.", False)
+        return Certificate("No certificate", "The file does not record how the model was trained.", False)
     near = "" if kkt is None else f" The relative KKT residual is {kkt:.1e}: 0 at the optimum, 1 at the start."
     if gap is None:
         return Certificate(
             "No bound on the distance to the optimum",
-            f"Some labels were missing in training, where no bound is known.{near}",
+            f"Some training labels were missing; no bound is known for that case.{near}",
             False,
         )
     if gap <= 0:
@@ -59,9 +59,7 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     if share < 1:
         headline = f"Training objective within {rounded_up(100 * share)} % of its optimum"
         return Certificate(headline, f"{bound} That bound is loose.{near}", False)
-    loose = (
-        f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to say how close it is."
-    )
+    loose = f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to tell how close."
     return Certificate("No useful bound yet", loose + near, False)
 
 
@@ -95,8 +93,8 @@ def _order(training: Mapping[str, Any]) -> list[tuple[str, str | None]]:
         return []
     labels = "any number" if training["order"] is None else _number(training, "order")
     return [
-        ("Labels of a feature at most", labels),
-        ("rho1 by label beyond two, times", _number(training, "order_factor")),
+        ("Longest label n-gram", labels),
+        ("rho1 factor per label beyond two", _number(training, "order_factor")),
     ]
 
 

@@ -164,7 +164,7 @@ class _Clock:
         if time.monotonic() > self._deadline:
             raise RequestError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a request that is answered in {self._limits.seconds:g} s",
+                f"a request that can be answered within {self._limits.seconds:g} s",
                 f"{self._n} sentences, of which {done} were labelled by then",
                 where="time",
                 instead="several requests with fewer sentences each",
@@ -201,7 +201,7 @@ def _is_of_documents(model: Model) -> bool:
 def _instead(model: Model) -> str:
     best = inputs_of(model)[0]
     return f'{{"{best}": [{INPUTS[best]}, ...]}}' + (
-        f", with {n_columns(model)} columns a token" if best == "columns" else ""
+        f", with {n_columns(model)} columns per token" if best == "columns" else ""
     )
 
 

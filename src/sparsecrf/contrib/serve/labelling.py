@@ -82,7 +82,7 @@ class Labelling:
         headers = dict(scope["headers"])
         if headers.get(b"content-encoding", b"identity") != b"identity":
             raise RequestError(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "JSON as it is", repr(headers[b"content-encoding"])[2:42],
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "uncompressed JSON", repr(headers[b"content-encoding"])[2:42],
                 where="header Content-Encoding", instead="the body without compression",
             )  # fmt: skip
         length = headers.get(b"content-length", b"")
@@ -105,7 +105,7 @@ class Labelling:
             if hasattr(task, "uncancel"):  # from Python 3.11 on
                 task.uncancel()
             raise RequestError(
-                HTTPStatus.REQUEST_TIMEOUT, f"a whole request within {self._limits.seconds:g} s", "a part of one",
+                HTTPStatus.REQUEST_TIMEOUT, f"a complete request within {self._limits.seconds:g} s", "part of one",
                 where="body", headers={"connection": "close"},
             ) from None  # fmt: skip
         finally:
@@ -180,7 +180,7 @@ class _Room:
             )  # fmt: skip
         more = max(0, size - self.taken)
         if more and self._labelling._bytes + more > BODIES * limit:
-            raise busy("more requests than there is memory for")
+            raise busy("more requests than fit into memory")
         self.taken += more
         self._labelling._bytes += more
 

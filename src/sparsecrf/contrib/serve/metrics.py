@@ -59,7 +59,7 @@ class Metrics:
             {_of(one.name): one.reloads for one in every})  # fmt: skip
         put("sparsecrf_model_reload_failures_total", "counter", "Changed files that could not be read.",
             {_of(one.name): one.failures for one in every})  # fmt: skip
-        put("sparsecrf_model_stale", "gauge", "1 if the file has changed and could not be read.",
+        put("sparsecrf_model_stale", "gauge", "1 if the file has changed but could not be read.",
             {_of(one.name): float(one.error is not None) for one in every})  # fmt: skip
         put("process_start_time_seconds", "gauge", "When the server started.", {"": self.began})
         if (memory := resident_bytes()) is not None:

@@ -89,7 +89,7 @@ def serve(
     watch = Thread(target=_watch, args=(models, stop, quiet), daemon=True)
     watch.start()
     if host not in LOOPBACK and token is None:
-        say(f"--host {host}: everyone who can reach this address can send requests; --token-file asks for a token")
+        say(f"--host {host}: anyone who can reach this address can send requests; --token-file requires a token")
     try:
         _Server(config, _address(listening), quiet).run(sockets=[listening])
     finally:

@@ -41,7 +41,7 @@ def read_pool(
     of.check_columns(ragged, charset.is_bytes, "--")
     model.check_text()
     if charset.is_bytes:
-        raise InputError("--encoding: expected text, found bytes; suggest reads words")
+        raise InputError("--encoding bytes is not supported by suggest, which reads words; give another encoding")
     read = _Reader(model, of, charset, name_of(source), ragged)
     for piece in of.pieces(source):
         try:

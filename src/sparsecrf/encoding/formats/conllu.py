@@ -79,7 +79,7 @@ class Conllu(Records):
         for k, (row, label) in enumerate(zip(rows, labels, strict=True), 1):
             if len(row) != 1 or not row[0] or any(c in row[0] + label for c in "\t\r\n"):
                 raise InputError(
-                    "expected a token of one word, and no tabs and ends of lines in it and in its label, found "
+                    "expected a token of one word and a label, both without tabs and line breaks, found "
                     f"{' '.join(row)!r:.60} and {label!r:.60}"
                 )
             cells = [str(k), row[0], *["_"] * (_N - 2)]
