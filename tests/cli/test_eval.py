@@ -102,6 +102,16 @@ def test_report_of_many_labels(run):
     assert "3 rarer labels are not shown" in out
 
 
+def test_long_labels_stay_on_one_line(run, monkeypatch):
+    """Output to a pipe or a narrow terminal can be searched for a label and parsed line by line."""
+    monkeypatch.setenv("COLUMNS", "60")
+    long, other = "Number=Plur|" * 6 + "VERB", "Number=Sing|" * 6 + "NOUN"
+    _, out, _ = run(f"a {long} {long}\nb {long} {other}\n", "--confusion", "1")
+    lines = [cells(line) for line in out.splitlines()]
+    assert [long, "100.00", "50.00", "66.67", "2", "1", "1"] in lines
+    assert [long, other, "1", "100.00"] in lines
+
+
 def test_labels_are_not_markup(run):
     _, out, _ = run("a B-[red] O\nb O :smile:\nc O O\n", "--confusion", "5", "--scheme", "conlleval")
     assert "B-[red]" in out

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
 _MOST_LABELS = 50  # in a table
+_NO_LIMIT = 1 << 16  # columns: a line may be wider than the terminal, so that no label is broken and no number cut off
 
 
 def evaluate(
@@ -224,7 +225,7 @@ def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
     from rich.console import Console
 
     # Types and labels may look like markup, so they are escaped.
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = Console(width=_NO_LIMIT, highlight=False, markup=False, emoji=False)
     console.print(_errors(evaluation))
     if (chunks := evaluation.chunks) is not None:
         console.print(_chunks(evaluation, chunks))
@@ -241,7 +242,7 @@ def _table(title: str, n_text: int, *columns: str) -> Table:
 
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=SIMPLE_HEAD)
     for k, name in enumerate(columns):
-        table.add_column(name, justify="left" if k < n_text else "right", overflow="fold", no_wrap=k >= n_text)
+        table.add_column(name, justify="left" if k < n_text else "right")
     return table
 
 
