@@ -2,8 +2,8 @@
 
 For all schemes but grobid and runs a label is O or LETTER-TYPE; the type is everything after the first hyphen and may
 be missing. B begins a chunk, I continues it, E ends it, S is a chunk of one token; L, U and M are other names of E, S
-and I. Well-formed data of a scheme have one reading; the schemes differ in what they do with the labels that a model
-puts in impossible places:
+and I. Well-formed data can be read in only one way; the schemes differ in how they treat labels that a model puts in
+impossible places:
 
 conlleval  Whether a chunk begins or ends depends on the labels on both sides, so every label sequence can be read: an I
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
@@ -16,7 +16,7 @@ iob2       A chunk is a B and all I of its type that follow. An I anywhere else 
 iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
 grobid     A field <x> is an I-<x> and all <x> that follow; an <x> after anything else begins one, too. GROBID's models
            use these labels. <other> and O are in no field.
-runs       Every run of equal labels is a field, O excepted, for labels that do not say where fields begin.
+runs       Every run of equal labels other than O is a field, for labels that do not mark where fields begin.
 auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`. For spans, fields
            instead of none: see `span_scheme`.
 none       Labels do not encode chunks. For spans, every token whose label is not O is one.
@@ -84,9 +84,9 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
     """Whether these distinct labels encode chunks, for `auto`.
 
     With types: every gold label is O or a letter of the schemes with a type, and not all labels are O. Without types:
-    every gold label is a letter of the schemes, and B is there with I or O; fewer letters could be labels in their own
-    right, such as phonemes. If one gold label fits no scheme, such as NN, there are no chunks. Predicted labels decide
-    only if all gold labels are O.
+    every gold label is a letter of the schemes, and B occurs together with I or O; otherwise, single letters could be
+    ordinary labels, such as phonemes. If one gold label fits no scheme, such as NN, there are no chunks. Predicted
+    labels decide only if all gold labels are O.
     """
     gold = set(gold)
     if all(_is_typed(label) for label in gold - OUTSIDE):
@@ -114,8 +114,8 @@ def _is_typed(label: str) -> bool:
 def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Scheme.CONLLEVAL) -> list[str]:
     """The labels of one sequence with the same chunks in the scheme `to`: iob1, iob2 or iobes.
 
-    Labels of iobes say where chunks end, and a model that is trained on them may find more chunks; what it predicts can
-    be recoded to the scheme of the data.
+    Labels of iobes mark where chunks end, and a model trained on them may find more chunks; its predictions can be
+    recoded to the scheme of the data.
     """
     target, reader = Scheme.of(to), ChunkReader(scheme)
     if target not in ALPHABETS:

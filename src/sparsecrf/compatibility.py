@@ -1,7 +1,7 @@
 """Which options can be combined: one check of all options against each other, before work begins.
 
-A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits that
-they bring, the traits that they need another choice to bring, and the traits that they cannot be combined with.
+A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits they
+have, the traits they require from another choice, and the traits they exclude.
 `check_compatible` compares the choices of a run. Its `OptionError` names options as Python spells them, and as the
 command line does (`as_typed`), which reports it as wrong usage.
 """
@@ -19,7 +19,7 @@ from sparsecrf._core import InputError
 class Trait(Enum):
     """A property of the model, the data or the run on which other choices may depend.
 
-    The value: its name in the manual, the option that brings it, and the value of that option that does.
+    Each value consists of its name in the manual, the option that sets it, and the value of that option.
     """
 
     L1 = "an L1 penalty", "rho1", "above 0"
@@ -52,7 +52,7 @@ class Trait(Enum):
 
     @property
     def setting(self) -> tuple[str | Named, ...]:
-        """The option that brings it, and the value that does."""
+        """The option that sets it, with its value."""
         _, option, how = self.value
         return (Named(option), f" {how}" if how else "")
 
@@ -100,19 +100,19 @@ class OptionError(InputError):
 
 
 class Capabilities(NamedTuple):
-    """What a choice brings, needs and cannot be combined with. The texts are reasons; they may be empty."""
+    """What a choice has, requires and excludes. The texts give the reasons and may be empty."""
 
     has: frozenset[Trait] = frozenset()
     needs: Mapping[Trait, str] = MappingProxyType({})
     refuses: Mapping[Trait, str] = MappingProxyType({})
 
     def conflicts(self, others: Iterable[Capabilities]) -> bool:
-        """Whether one of the others brings a trait that this refuses."""
+        """Whether one of the others has a trait that this one excludes."""
         return any(self.refuses.keys() & other.has for other in others)
 
 
 def has(*traits: Trait) -> Capabilities:
-    """Capabilities of a choice that brings these traits and can be combined with everything that does not refuse
+    """Capabilities of a choice that has these traits and can be combined with everything that does not exclude
     them."""
     return Capabilities(frozenset(traits))
 
@@ -146,8 +146,8 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
-    """Raise for the first choice that refuses a trait that another brings, or that lacks a trait it needs. `solvers`:
-    those that the message may recommend instead."""
+    """Raise for the first choice that excludes a trait of another, or requires one that no other has. `solvers`: those
+    that the message may recommend instead."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():
             for other in choices:

@@ -101,8 +101,8 @@ class Evaluation:
         ], rows
 
     def add(self, gold: Sequence[str | None], predicted: Sequence[str]) -> None:
-        """Take one more sequence into account. Tokens whose gold label is None, not known, do not count: for chunks,
-        gold and predicted labels are outside there. A sequence without a known label does not count."""
+        """Add a sequence. Tokens whose gold label is None (unknown) do not count; for chunks, both labels count as O
+        there. A sequence without a known label does not count."""
         if len(gold) != len(predicted):
             where = f"sequence {self.sequences + 1}"
             raise InputError(f"{where}: expected {len(gold)} predicted labels, one per token, found {len(predicted)}")
@@ -230,9 +230,9 @@ class Evaluation:
 def evaluate(
     y_true: Iterable[Any], y_pred: Iterable[Any] | str | Scheme | None = None, scheme: str | Scheme = Scheme.AUTO
 ) -> Evaluation:
-    """Score label sequences: `evaluate(y_true, y_pred)`; or of pairs (gold, predicted), `evaluate(pairs)`.
+    """Score label sequences: `evaluate(y_true, y_pred)`, or `evaluate(pairs)` for pairs (gold, predicted).
 
-    Labels that are not text are scored by the text that they print as.
+    Labels that are not text are converted with `str`.
     """
     if isinstance(y_pred, (str, Scheme)):  # evaluate(pairs, scheme)
         scheme, y_pred = y_pred, None

@@ -1,7 +1,7 @@
 """Scores for scikit-learn: functions of gold and predicted label sequences, and scorers made from them.
 
-All are fractions from 0 to 1; larger is better. Tokens whose gold label is None or a set do not count, since it is not
-known what is right.
+All are fractions from 0 to 1; larger is better. Tokens whose gold label is None or a set do not count, since the
+right label is unknown.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any =
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
     """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 if there are none. Where a gold label
-    is None, gold and predicted labels are outside.
+    is None, both labels count as O.
     """
     found = evaluate(_as_text(y_true, y_pred), scheme)
     f1 = found.f1

@@ -88,11 +88,11 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"y": [["L"]]},
-            r"^sequence 1: expected.*many sequences.*X.*sequences.*found X",
+            r"^sequence 1: expected.*many sequences.*X.*sequences.*found more in X",
         ),
         (
             {"y": [["L"], "LL", "L"]},
-            r"^sequence 2: expected.*many sequences.*X.*sequences.*found label",
+            r"^sequence 2: expected.*many sequences.*X.*sequences.*found more in label",
         ),
         (
             {"sequence_weight": [1, None]},

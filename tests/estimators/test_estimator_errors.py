@@ -24,7 +24,7 @@ def test_nothing_is_answered_before_training(method):
             [["a"]],
             [["A"], ["B"]],
             {},
-            r"expected.*many sequences.*X.*sequences.*found label sequences to have",
+            r"expected.*many sequences.*X.*sequences.*found more in label sequences",
         ),
         ([["a"]], None, {}, "y is None"),
         ([["a"]], ["A"], {}, r"y, sequence 0: expected.*list.*entry.*token.*found 'A'"),

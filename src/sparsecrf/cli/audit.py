@@ -1,4 +1,4 @@
-"""`sparsecrf audit`: which labels of a data set are probably wrong."""
+"""`sparsecrf audit`: finds labels of a data set that are probably wrong."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def audit(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Rank the labels of a data set, those that are probably wrong first.
+    """Rank the labels of a data set by how likely they are to be wrong.
 
     The data are divided into folds. Each fold is judged by a model that was trained on the others: how probable the
     given label is, with and without the labels around it, and which label would be better. Check the first labels by
-    hand. An interrupted run (Ctrl-C, SIGTERM) writes what the finished folds say and exits with status 130.
+    hand. An interrupted run (Ctrl-C, SIGTERM) writes the results of the finished folds and exits with status 130.
     """
     from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.reading import recipe_for

@@ -1,4 +1,4 @@
-"""`sparsecrf calibrate`: thresholds for answers with a guarantee, kept in the model file."""
+"""`sparsecrf calibrate`: adds thresholds for a guaranteed coverage to a model file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def calibrate(
     """Calibrate a model, so that `label --coverage` and `predict_set` give sets of answers that contain the right one
     with the probability you ask for.
 
-    Weights and labels stay as they are; the file is replaced when everything is done. The guarantee holds for sentences
+    Weights and predicted labels do not change; the file is replaced at the end. The guarantee holds for sentences
     drawn like those of DATA, which must not be among the training data. You need at least 19 sentences; with a few
     hundred, the coverage is within a point or two of what you ask for.
     """

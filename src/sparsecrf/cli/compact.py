@@ -1,4 +1,4 @@
-"""`sparsecrf compact`: a model file in about a quarter of the bytes."""
+"""`sparsecrf compact`: writes a model file of about a quarter of the size."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def label(
     threads: Annotated[int, THREADS] = 0,
     quiet: Annotated[bool, QUIET] = False,
 ) -> None:
-    """Label sequences. Columns get the label as one more column; in other formats, labels are filled in.
+    """Label sequences. Column files get one more column, the label; in other formats, labels are filled in.
 
     Input from a pipe is answered sequence by sequence, as soon as the blank line after a sequence has been read, or
     document by document, as soon as the next one begins. With --nbest, the label sequences of a sentence follow one

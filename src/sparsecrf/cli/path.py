@@ -1,4 +1,4 @@
-"""`sparsecrf path`: models for a range of penalties, and which of them labels other data best."""
+"""`sparsecrf path`: fits models for a range of penalties and chooses the best on held-out data."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def path(
 
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, reporting: ReportOptions) -> None:
-    """All that can be wrong before work begins."""
+    """Check options and files before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
     from sparsecrf.contrib.plots import check_plot

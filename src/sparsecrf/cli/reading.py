@@ -122,7 +122,7 @@ def _size(inputs: Inputs) -> int | None:
 
 
 def _told(data: Dataset, inputs: Inputs) -> Dataset:
-    """The data; warns of labels that only --dev has."""
+    """Return the data; warn of labels that occur only in --dev."""
     if inputs.dev is not None and (remark := data.remark(name_of(inputs.dev))) is not None:
         say(f"sparsecrf: warning: {remark}")
     return data

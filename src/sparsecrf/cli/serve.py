@@ -47,7 +47,7 @@ def serve(
     """Label sentences over HTTP: POST /label takes JSON, GET / is a page to type into.
 
     Also GET /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is reloaded; the
-    old model answers until the new one is ready. SIGTERM ends the server when the requests under way are answered.
+    old model answers until the new one is ready. On SIGTERM, the server answers pending requests and exits.
     """
     try:
         from sparsecrf.contrib.serve import Limits, ServedModels

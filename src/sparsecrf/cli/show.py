@@ -1,4 +1,4 @@
-"""`sparsecrf show`: what is in a model."""
+"""`sparsecrf show`: prints the content of a model."""
 
 from __future__ import annotations
 

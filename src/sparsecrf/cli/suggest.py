@@ -1,4 +1,4 @@
-"""`sparsecrf suggest`: which sentences of a pool to annotate next."""
+"""`sparsecrf suggest`: chooses the sentences of a pool to annotate next."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def suggest(
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.
 
-    They are written as they are in POOL. Labels in POOL are ignored. To let the model fill in its
-    labels for the annotator to correct, label them: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
+    They are copied unchanged from POOL, whose labels are ignored. To give annotators the predicted labels to correct,
+    pipe them to `label`: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
     """
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.long_runs import shown_warnings

@@ -55,7 +55,7 @@ class LabelNames:
         return label if kind is str else str(kind(label))
 
     def _names(self, labels: set[Any] | frozenset[Any], what: str, i: int, t: int) -> Any:
-        """The names of a set of labels, of which a token has one; of a set of one label its name."""
+        """The names of the labels in a set; for a set of one label, that name itself."""
         if not labels or None in labels:
             found = "None in it" if labels else "an empty set"
             raise InputError(

@@ -1,12 +1,12 @@
 """Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
 
-A unigram feature is of an attribute and a label, (x, y), or of an attribute and a part, (x, j); the score of a label is
-the sum of its own weights and those of its parts. A part of only one label would duplicate that label, and a part of
-all labels would change nothing: neither is kept. A part with the same name as a label gets brackets.
+A unigram feature combines an attribute with a label, (x, y), or with a part, (x, j); the score of a label is the sum of
+its own weights and those of its parts. A part of only one label would duplicate that label, and a part of all labels
+would have no effect: neither is kept. A part with the same name as a label gets brackets.
 
 Labels may also have classes, a partition by their first part (the part of speech); a label without parts, or the only
-one with its first part, is a class of its own. Pair features are then of two labels, (x, y', y), or of two classes, (x,
-c', c).
+one with its first part, is a class of its own. Pair features then combine an attribute with two labels, (x, y', y), or
+with two classes, (x, c', c).
 """
 
 from __future__ import annotations

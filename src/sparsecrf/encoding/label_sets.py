@@ -1,4 +1,4 @@
-"""Labels that are one of several: sets of labels from a dictionary of words."""
+"""Partial labels: sets of possible labels from a dictionary of words."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sparsecrf.encoding.vocabulary import in_step
 def candidate_labels(
     words: Iterable[Iterable[str]], y: Iterable[Iterable[Any]], dictionary: Mapping[str, Collection[Any]]
 ) -> list[list[Any]]:
-    """The labels y for training, where labels that are None are those that a dictionary lists for the word.
+    """The labels y for training, with each None replaced by the set of labels that a dictionary lists for the word.
 
-    `words` are those of the sequences of y. A token whose label is None gets the set of the labels of its word, or
-    stays None if the dictionary does not have the word: any label is possible then. All other labels stay as they are.
+    `words` are the words of the sequences in y. A label stays None, which allows any label, if the dictionary does not
+    have the word. All other labels stay unchanged.
     """
     sets = {word: frozenset([labels] if isinstance(labels, str) else labels) for word, labels in dictionary.items()}
     for word, labels in sets.items():

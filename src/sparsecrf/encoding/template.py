@@ -18,14 +18,13 @@ class Template(_core.Template):
     """Lines that make attributes from the columns around a position.
 
     `U...` conditions labels, `B...` label pairs, `*...` both, `T...` label pairs and longer label n-grams, up to
-    the order of a model. `%x[row,column]` stands for a cell, `%X` for the same in lower case; `%t[row,column,"re"]`
-    for true or false, `%m[row,column,"re"]` for what matches; `@row` counts from the ends of the sequence.
-    Functions of words: `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the first and last n characters,
-    `%h` the shape, `%c` classes of characters, `%n` length, `%e[row]` first or last. `%d[row,column,NAME]` looks a
-    cell up in the one of the `resources` that has this name, `%D` in lower case. A bare `U`, `B`, `T` or `*` is the
-    bias. `boundary` names the cells beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions
-    read bytes of UTF-8, as Wapiti's do, not characters; parts of a split character are written
-    as \\xd0.
+    the order of a model. `%x[row,column]` is a cell, `%X` the same in lower case; `%t[row,column,"re"]` is true or
+    false, `%m[row,column,"re"]` the matching text; `@row` counts from the ends of the sequence. Functions of words:
+    `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c`
+    classes of characters, `%n` length, `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource
+    of that name (one of `resources`), `%D` in lower case. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the
+    cells beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti,
+    not characters; parts of a split character are written as \\xd0.
     """
 
     @classmethod

@@ -110,13 +110,13 @@ class Vocabulary:
         """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
 
         A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing;
-        where it is one of several, it is their set.
+        a set of labels means that one of them is right.
         Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
-        `template` makes the attributes from rows of columns and says which of them condition label pairs; so do the
-        `features` of a model. `sort_labels` gives the labels ids in the order of their names: for the first corpus of a
-        vocabulary only. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: vectors that
-        are dense columns, of tokens that are text or rows of columns. `threads` make the attributes of a template (0:
-        all cores); the corpus does not depend on their number.
+        `template` makes the attributes from rows of columns and determines which of them condition label pairs; for a
+        model, its `features` do. `sort_labels` assigns ids to labels in the order of their names: only for the first
+        corpus of a vocabulary. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: word
+        vectors to use as dense columns, for tokens that are text or rows of columns. `threads`: number of threads that
+        apply a template (0: all cores); the corpus does not depend on it.
         """
         encoder = SequenceEncoder(
             self, grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads
@@ -163,7 +163,7 @@ def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterato
             if tokens is _END or value is _END:
                 short, long = ("X", name) if tokens is _END else (name, "X")
                 raise InputError(
-                    f"sequence {i}: expected as many sequences in X as in {name}, found more in {long} than in {short}"
+                    f"sequence {i}: expected as many sequences in X as {name}, found more in {long} than in {short}"
                 )
         yield (tokens, *(item.get(name) for name in extra))
 

@@ -45,17 +45,18 @@ class CRF(BaseCRF):
 
     X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
     or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
-    rows of a matrix of numbers (NumPy, SciPy). One matrix for all sequences comes with their `lengths`. Labels are text
-    or integers; None: not known. A data frame of all tokens comes with `sentences`, the column that identifies them.
+    rows of a matrix of numbers (NumPy, SciPy). If X is one matrix for all sequences, also give their `lengths`; if it
+    is a data frame of all tokens, give `sentences`, the column that identifies the sentences. Labels are text or
+    integers, or None if unknown.
 
     Parameters
     ----------
     rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho1="small"`: 1 and, if rho2 is the default, 0.01, for
-        a small model. `rho1="auto"`: `fit` chooses rho1 by the score on `dev` or, without it, on parts of the data, at
-        two to three times the cost of a fit. `rho2="search"` is for `path`, which looks for both.
+        a small model. `rho1="auto"`: `fit` chooses rho1 by the score on `dev` or, without it, on held-out parts of the
+        data, at two to three times the cost of a fit. `rho2="search"`: only for `path`, which then searches for both.
     solver : auto, proximal, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
-    template : a `Template`, the file of one, or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also
-        has the settings of dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
+    template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also has
+        settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
         take precedence over it.
     max_iter : maximum number of iterations; None: no limit (50 epochs for sgd and sgd-l1).
     tol : training stops when the objective is within this fraction of its optimum: certified if the duality gap is
@@ -72,34 +73,34 @@ class CRF(BaseCRF):
     vectors : word vectors, used in addition to the attributes: a file in the text format of word2vec, GloVe or
         fastText, or `WordVectors`. For tokens that are words or rows of columns. The model contains them.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
-        attributes, or a function of one. A template says so itself.
+        attributes, or a predicate. Ignored with a template, which determines it.
     start : whether a start label precedes the first token.
-    order : most labels of a feature; None: no limit. Above 2, longer label n-grams, too: of a template's
-        lines T..., or else plain ones; without a template, of all attributes that condition label pairs. For auto,
-        owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
+    order : longest label n-gram of a feature; None: no limit. Above 2, longer n-grams come from the lines T... of the
+        template, or are plain if it has none; without a template, all attributes that condition label pairs condition
+        them, too. For auto, owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
-        are whole. Not for dual, sbcd and cd.
+        have no parts. Not for dual, sbcd and cd.
     class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
-        "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied with the
+        "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied by the
         weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
-        template, or what names have before `:` or `=`), group:label, tree (pairs under their label), or your own
-        `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the features of the group that occur. For
-        auto and fista.
+        template, or the prefix before `:` or `=`), group:label, tree (pairs under their label), or your own
+        `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G features of group G occur. For auto
+        and fista.
     solver_options : rarely needed options, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
-        gap (stop at a duality gap of this times the objective instead of `tol`), time_limit (seconds at most),
+        gap (stop at this relative duality gap instead of `tol`), time_limit (in seconds),
         patience (stop when the error on `dev` has not improved for that many iterations, and keep the best weights),
         callback (called with a record, a dict, at every iteration; returns True to end training),
         checkpoint, resume (save the state of the run to a file; continue from it),
         observed_only (leave out features that never occur, as CRFsuite does),
-        order_factor (rho1 of longer label n-grams is multiplied by this, at least 1, for each label beyond two),
-        group_weight (how much groups count next to single features),
-        class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, are a class, and
-        there are weights of pairs of classes in addition to those of label pairs; not with an order above 2),
-        prior (a `Model`, or the file of one: the penalty is on the difference from its weights, so that training learns
-        what differs, and weights of attributes that the data do not have stay as they are; may be written
-        `CRF(prior=model)`), and the options of a solver itself, such as memory.
+        order_factor (multiply rho1 of a label n-gram by this, at least 1, for each label beyond two),
+        group_weight (the weight of groups relative to single features),
+        class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, form a class, and
+        pairs of classes have weights in addition to label pairs; not with an order above 2),
+        prior (a `Model` or its file: penalise differences from its weights, so that training learns only what differs;
+        weights of attributes that the data do not have stay unchanged; you may also write `CRF(prior=model)`),
+        and the options of the solver itself, such as memory.
 
     Attributes
     ----------
@@ -107,10 +108,10 @@ class CRF(BaseCRF):
     model_ : the `Model`.
     rho1_, rho2_ : the penalties of the model.
     objective_, loss_, gap_, kkt_ : values at the end of training, and the certified distance to the optimum.
-    n_active_ : weights that are not zero.
+    n_active_ : number of nonzero weights.
     feature_groups_ : with groups, their names, and how many of them have a nonzero weight.
-    n_iter_, stopped_by_, history_ : the course of training.
-    n_features_in_ : columns of a matrix.
+    n_iter_, stopped_by_, history_ : number of iterations, why training stopped, and a record of each iteration.
+    n_features_in_ : number of columns, if X was a matrix.
     feature_names_in_ : columns of a data frame that tokens are made from, if `sentences` was given.
     """
 
@@ -183,16 +184,16 @@ class CRF(BaseCRF):
         """Train.
 
         X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
-        number for each sequence, or a list with one for each token. `dev`: other (X, y), whose error is recorded at
-        every iteration.
+        number for each sequence, or a list with one for each token. `dev`: held-out data (X, y), whose error is
+        recorded at every iteration.
         `sentences` names the column (or a list of columns) that identifies the sentences of a pandas or polars data
         frame X, or is that column: a row is a token, the rows of a sentence are adjacent, the other columns are its
         attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; likewise
         for `dev`. A column that is `y` is not used as an attribute. `dense` has a vector for each token, in addition to
         its attributes: a matrix for each sequence, or one for all. Instead of it, tokens may be pairs (attributes,
-        vector); those of `dev` must be. `init_model`: a model, or its file, whose weights to start from, also with
-        `warm_start`. Ctrl-C raises KeyboardInterrupt after the result so far has been kept: the estimator is fitted,
-        `stopped_by_` is "interrupt".
+        vector); those of `dev` must be. `init_model`: a model, or its file, to start from; it overrides `warm_start`.
+        Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
+        is "interrupt".
         """
         penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for those of a path
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
@@ -241,10 +242,10 @@ class CRF(BaseCRF):
     ) -> Path:
         """Models for decreasing rho1, each starting from the previous one.
 
-        The estimator itself does not change. `dev`, other (X, y), gives every solution a score, by `scoring` as for
-        `CRFCV`, and guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid from where the first
-        weight appears, `rho1s` gives the values. With `rho2="search"` (of the estimator) the search is over both
-        penalties. `path.model(k)` is the model of the k-th.
+        The estimator itself does not change. With held-out data `dev`, (X, y), every model gets a score (`scoring` as
+        for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
+        where the first weight appears; `rho1s` gives the values directly. If the estimator has `rho2="search"`, the
+        search is over both penalties. `path.model(k)` returns the k-th model.
         """
         from sparsecrf.path import path
 

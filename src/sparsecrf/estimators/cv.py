@@ -50,10 +50,10 @@ class CRFCV(BaseCRF):
     cv : number of folds, or a splitter of scikit-learn; None: 5.
     shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); False: folds are
         consecutive.
-    scoring : auto (chunk_f1 where labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,
+    scoring : auto (chunk_f1 if labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,
         label_f1_weighted, a scorer of `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of
         gold and predicted label sequences; larger is better.
-    selection : best, or one_se: the largest rho1, with a search over both penalties the fewest weights, whose score is
+    selection : best, or one_se: the largest rho1 (the fewest weights, in a search over both penalties) whose score is
         within one standard error of the best.
 
     The others are those of `CRF`.
@@ -62,11 +62,11 @@ class CRFCV(BaseCRF):
     ----------
     rho1_, rho2_ : the chosen penalties.
     rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path (decreasing rho1, then increasing rho2): mean
-        score over the folds, its standard error, and the number of weights of the model of all data.
+        score over the folds, its standard error, and the number of weights of the model fitted to all data.
     best_index_ : which of them was chosen.
     score_name_, edge_ : the name of the score; the edge of the values of rho1 at which the best lies: lower, upper or
         None.
-    n_fits_ : how many fits the search took, on folds and on all data.
+    n_fits_ : number of fits in the search, on folds and on all data.
 
     The others are those of `CRF`.
     """

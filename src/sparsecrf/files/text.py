@@ -94,8 +94,8 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
 
 
 def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
-    """Cut a file into pieces of about `size` bytes, as `whole` says: it gets a piece that grows as the file is read,
-    and how much of it was checked before, and returns how much can be taken; 0: nothing yet."""
+    """Cut a file into pieces of about `size` bytes. `whole` decides where: it gets the bytes read so far and how many
+    of them it has already checked, and returns how many form a piece; 0: none yet."""
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would block until all `size` bytes have arrived
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0

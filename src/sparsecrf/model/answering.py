@@ -47,13 +47,13 @@ class AnsweringModel:
     ) -> Corpus:
         """Encode sequences with this model's labels and attributes; unknown attributes are left out.
 
-        Tokens of a model with a template are rows of columns, without the label; else as for `Vocabulary.encode`. Those
-        of a model with dense columns are pairs (attributes, vector); or `dense` has a matrix for each sequence, or one
-        for all of them; unless the model looks up its own `vectors`.
+        If the model has a template, tokens are rows of columns, without the label; otherwise they are as for
+        `Vocabulary.encode`. If it has dense columns and does not look up its own `vectors`, tokens are pairs
+        (attributes, vector), or `dense` has a matrix for each sequence, or one for all of them.
         """
         if dense is not None:
             if self.vectors is not None:
-                raise InputError("dense: expected none for a model that looks up the vectors of words, found some")
+                raise InputError("dense: expected none for a model that looks up its own word vectors, found some")
             if self.dense is None:
                 raise InputError("dense: expected none for a model without dense columns, found some")
             X = paired(X, dense)

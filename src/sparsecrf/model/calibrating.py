@@ -1,4 +1,4 @@
-"""A model with a calibration: thresholds for `Model.predict_set`, from held-out sequences with labels."""
+"""Calibrates a model: computes thresholds for `Model.predict_set` from held-out labelled sequences."""
 
 from __future__ import annotations
 

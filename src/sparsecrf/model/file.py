@@ -5,15 +5,15 @@
     features                                I64[K]          numbers of the features, ascending (encoding/numbering.py)
     weights                                 F64[K]          none is zero
 
-A model with label n-grams of three labels or more is of version 2, which has besides
+Models with label n-grams of three or more labels have version 2, with the additional arrays
 
     ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
     ngrams.labels                           I64             their labels one after the other; Y is the start
 
-Version 3 says the same in fewer bytes, with rounded weights (compact.py). All of them have as metadata `start` (true or
-false: whether a start label precedes the first position), `template` (its text and the convention of its boundary
-cells, or null), `n_columns` (columns of observations it was trained on; 0: not known) and `training` (how the weights
-were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
+Version 3 stores the same in fewer bytes, with rounded weights (compact.py). All versions have the metadata `start`
+(true or false: whether a start label precedes the first position), `template` (its text and the convention of its
+boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: unknown) and `training` (how the
+weights were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
 (encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
 `vectors` which word of a token they belong to (encoding/vectors.py).
 Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.

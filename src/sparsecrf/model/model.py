@@ -210,10 +210,10 @@ class Model(AnsweringModel):
             raise InputError(f"{source}: {error}") from error
 
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
-        """Write the model to a file: its weights that are not zero, and the attributes that have one.
+        """Write the model to a file: its nonzero weights, and the attributes that have any.
 
-        `compact`: in about a quarter of the bytes, with weights rounded to 16 bits (True, or "int16"), which changes
-        each by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
+        `compact` makes the file about four times smaller: True or "int16" rounds weights to 16 bits, which changes each
+        by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
         model is the largest change.
         """
         save(self.to_bytes(compact=compact), path)
@@ -362,7 +362,7 @@ class Model(AnsweringModel):
     ) -> SequenceExplanation: ...
 
     def explain(self, sequence: Any = None, labels: Any = None, **options: Any) -> Any:
-        """What the model has learnt; or, with a sequence, why it has its labels.
+        """Explain what the model has learnt or, given a sequence, why it gets its labels.
 
         explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None: all), or only those
         of one label or attribute; transitions; the contribution of each template line.

@@ -1,14 +1,15 @@
 """`choose_penalties`: rho1 by the score on held-out data, at two to three times the cost of a plain fit.
 
-Held-out data are the dev data if there are any. Otherwise the sentences are split into two halves, and a model of each
-labels the other: per rho1, this costs one fit and scores every sentence. Models of fewer sentences need about the same
-penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties"). Fits of the
-search stop at a much looser tolerance, without a certificate.
+Held-out data are the dev data if there are any. Otherwise the sentences are split into two halves, and a model trained
+on each labels the other: per rho1, this costs one fit and scores every sentence. Models trained on fewer sentences need
+about the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties").
+Fits of the search stop at a much looser tolerance, without a certificate.
 
-The search (`Near`) tries the default rho1 and one a factor of FACTOR smaller, and goes on from the best until one on
-each side of it was tried. Each step away from the default must lower the error by the share MARGIN, since held-out data
-are limited and small differences are mostly noise: the best has the smallest error (1 + MARGIN)^steps. rho2 stays as it
-is: searches over both never chose another one than the default on 19 data sets (benchmarks/record/penalties.md).
+The search (`Near`) tries the default rho1 and one that is smaller by FACTOR, and continues from the best value until
+its neighbours on both sides have been tried. Each step away from the default must lower the error by the share MARGIN,
+since held-out data are limited and small differences are mostly noise: the best value minimises error (1 +
+MARGIN)^steps. rho2 is not searched: on 19 data sets, searches over both penalties always chose the default
+(benchmarks/record/penalties.md).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from sparsecrf.training.choices import choices_of
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.solvers.choosing import choose_solver
 
-FACTOR = 3.0  #: between neighbouring values of rho1
+FACTOR = 3.0  #: ratio of neighbouring values of rho1
 MARGIN = 0.02
-LIMITS = 1e-3, 100.0  #: of rho1
+LIMITS = 1e-3, 100.0  #: range of rho1
 TOL = 0.3  #: tolerance of the fits of the search
 BLOCKS = 40  #: length of runs of consecutive sentences that stay together if documents are not marked
 #: Options of `fit` that apply only to the final fit.
@@ -90,7 +91,7 @@ class Chosen(NamedTuple):
     penalties: Penalties
     start: Weights | None  #: start of the final fit; None: from zero
     tried: list[Penalties]
-    errors: list[float]  #: of these penalties, in percent
+    errors: list[float]  #: errors with these penalties, in percent
     score: str  #: the score: 100 minus the error
     advice: str | None  #: if the best rho1 is at a limit of the search
 
@@ -154,7 +155,7 @@ def score_on_dev(data: Dataset) -> Score:
 
 
 def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two halves of the corpus to train on, each with the other to score on. Sequences without a label are in none:
+    """Two halves of the corpus to train on, each with the other to score on. Sequences without a label are in neither:
     their loss is 0."""
     n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
     chosen = np.flatnonzero(np.diff(n_known))

@@ -69,7 +69,7 @@ def path(
     """Fits for decreasing rho1, each starting from its neighbour.
 
     With `dev`, a corpus encoded by the same vocabulary, and no values given, the search decreases rho1 until the score
-    has turned, then refines around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a geometric grid
+    gets worse, then refines around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a geometric grid
     instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to 0.1 if that is lower), which is
     also the default without `dev`; `rho1` gives the values, decreasing. A best value at an edge gives a `PathWarning`.
     With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).

@@ -23,8 +23,8 @@ CLOSE = 0.02
 
 
 class PathWarning(UserWarning):
-    """A choice of penalties that is unreliable: the best is the last value that was tried, a limit ended fits, or the
-    path was interrupted."""
+    """An unreliable choice of penalties: the best is the last value tried, fits stopped at a limit, or the path was
+    interrupted."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,8 +146,8 @@ class Path:
 
     @property
     def one_se(self) -> int | None:
-        """The fit of the largest rho1, with several values of rho2 that of the fewest weights, whose error is at most
-        the smallest one plus its standard error."""
+        """The fit with the largest rho1 (the fewest weights, if there are several values of rho2) whose error is at
+        most the smallest one plus its standard error."""
         if self.errors is None or self.standard_errors is None:
             return None
         if self.both:

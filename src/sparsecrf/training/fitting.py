@@ -87,37 +87,37 @@ def fit(
     `rho1="small"` is for a small model: rho1 = 1 and, if rho2 is the default, rho2 = 0.01.
 
     With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `FeatureGroups`
-    by `named`), plus rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, n_G the number of features of a group that occur:
-    whole groups are zero. For the solvers auto and fista and rho1 > 0.
+    by `named`), the objective also contains rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G features of group G
+    occur: whole groups become zero. For the solvers auto and fista and rho1 > 0.
 
-    Stops when the objective is at most `tol` times the objective above the optimum: certified if the duality gap is
-    tight enough, otherwise estimated from how the objective falls (`stopping`). If `gap` is given, stops only at a
-    duality gap of `gap` times the objective. Limits stop it earlier. `observed_only` leaves out features that never
-    occur, `numbers` (ascending) restricts the features to these. With an `order` above 2, features have up to that many
+    Training stops when the objective is within `tol` (relative) of its optimum: certified if the duality gap is tight
+    enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, it stops only at
+    that relative duality gap. Limits stop it earlier. `observed_only` leaves out features that never occur; `numbers`
+    (ascending) restricts the features to these. With an `order` above 2, features have up to that many
     labels (None: no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition
     longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
     multiplied by `order_factor` (>= 1) for each of its labels beyond two.
-    With `parts` of labels (`LabelParts.of`), there are
-    features of an attribute and a part, which all labels with that part share; not for dual, sbcd and cd. `init`
-    starts from another fit for the same labels and attributes, or from `weights_in` of a model.
+    With `parts` of labels (`LabelParts.of`), all labels
+    with a part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit for the
+    same labels and attributes, or `weights_in` of a model.
     With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
     sum; during training, only weights that differ from the prior are counted. For auto, owlqn, lbfgs and fista. The
     solver `auto` is `dual` with few labels and small penalties, otherwise `proximal`: see `solver` of the result.
     `callback` gets the fields of a `Record` at every iteration, and ends training by returning True; `heartbeat` is
     called with a line of text before the first iteration, `watch` with the weights and the gradient of every iteration,
-    before `callback`. `solver_options` go to the solver. `certify`: False leaves out the work at the end, about five
-    passes, that makes the certified `gap` of the result as small as possible. `seed` orders the sequences of the
-    stochastic solvers, which stop after 50 epochs unless `max_iter` says otherwise.
+    before `callback`. `solver_options` go to the solver. `certify=False` skips the final
+    work, about five passes, that makes the certified `gap` of the result as small as possible. `seed` determines the
+    order of sequences in stochastic solvers, which stop after 50 epochs unless `max_iter` is given.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
     (`heldout.wrong_tokens`). With
-    `patience`, training also stops when that error has not improved for that many iterations; unless the optimum is
-    found first, the weights with the smallest error are returned.
+    `patience`, training also stops when that error has not improved for that many iterations, and returns the weights
+    with the smallest error unless the optimum is found first.
 
-    `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, also
-    of a run that is interrupted or reaches a limit. With `resume`, the run in that file continues as if it had never
-    stopped, under the limits given now (they count from its beginning); `init` is ignored. Without such a file a new
-    run begins, so you can repeat one command until it is done.
+    `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, even
+    if the run is interrupted or reaches a limit. With `resume`, training resumes from that file bit for bit, under the
+    limits given now (counted from the start of the run); `init` is ignored. If the file does not exist, a new run
+    begins, so you can repeat the same command until it is done.
 
     Data in `Shards` or in a `CorpusFolder` are for auto, owlqn, lbfgs and fista. Shards have their own threads.
     `TrainingData` are prepared once for several fits; they determine features and threads.

@@ -48,8 +48,8 @@ class WrongTokens(NamedTuple):
 
 
 def wrong_tokens(corpus: Corpus, predicted: Labels, n_unknown: int = 0) -> WrongTokens:
-    """Compare predicted with gold labels. A token whose label is missing or a set does not count, since it is not known
-    what is right. `n_unknown` tokens have labels that the training data do not have: they are wrong."""
+    """Compare predicted with gold labels. A token whose label is missing or a set does not count, since the right label
+    is unknown. `n_unknown` tokens have labels that the training data do not have: they are wrong."""
     labelled = corpus.labels >= 0
     n_wrong = int(np.count_nonzero((predicted != corpus.labels) & labelled))
     return WrongTokens(n_wrong + n_unknown, int(np.count_nonzero(labelled)) + n_unknown)

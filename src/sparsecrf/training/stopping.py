@@ -27,22 +27,22 @@ from math import inf
 
 from sparsecrf.defaults import TOL
 
-_SHARE, _FEWEST = 5, 5  # the window m: this part of all iterations, but not fewer
-_CAUTION = 2.0  # a factor on the remaining distance,
+_SHARE, _FEWEST = 5, 5  # the window m: a fifth of all iterations, but at least 5
+_CAUTION = 2.0  # factor on the remaining distance
 DOUBT = 1.5  #: default doubt of a solver
-_LEAST_SUM = 2.0  # and the minimum of further gains, in gains of the last window
+_LEAST_SUM = 2.0  # minimum of further gains, in units of the gain of the last window
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: at most `tol` of the objective above the optimum; or, if `gap` is given, a certified gap of at most
-    `gap` times the objective; or at a limit."""
+    """When to stop: within `tol` (relative) of the optimum; or, if `gap` is given, at a certified relative gap of at
+    most `gap`; or at a limit."""
 
     tol: float = TOL
     gap: float | None = None
     max_iter: int | None = None
     time_limit: float | None = None
-    certify: bool = True  #: make the certificate of the result as tight as it can be
+    certify: bool = True  #: make the certificate of the result as tight as possible
     doubt: float = DOUBT  #: how much a gap far above the target counts against an estimate
 
     @property

@@ -1,4 +1,4 @@
-"""Which labels of a data set are probably wrong: exact probabilities from models that have not seen the sentence.
+"""Finds labels that are probably wrong, by exact probabilities from models that have not seen the sentence.
 
 `probabilities.py` has the formulas, `spans.py` says which spans are judged, `out_of_fold.py` trains and judges fold by
 fold, `result.py` ranks, `files.py` rereads the sentences for `output.py` and `page.py`, which show them.

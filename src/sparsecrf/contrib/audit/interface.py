@@ -24,15 +24,15 @@ def audit(
     sentences: SentenceColumn | None = None,
     **parameters: Any,
 ) -> Audit:
-    """Which labels are probably wrong.
+    """Find labels that are probably wrong.
 
     Sequences are assigned to `folds`; each fold is judged by a model that was trained on the others, so that no model
-    has learnt the label that it judges. The result has all tokens and all spans, the most suspicious first, each with
-    the label that the model would give it.
+    has learnt the label that it judges. The result ranks all tokens and all spans, the most suspicious first, each with
+    the label that the model would assign.
 
     X, y, `lengths` and `sentences` are as for `CRF.fit`, `parameters` those of `CRF`: features, template, rho1, ...;
     with `verbose=1` progress is shown. `groups` has a value for each sequence, such as its document (`path.documents`):
-    those with the same value are left out together. `scheme` says how labels encode spans, as for `sparsecrf eval`.
+    sequences with the same value are held out together. `scheme` says how labels encode spans, as for `sparsecrf eval`.
     """
     crf = CRF(**parameters)
     crf._check_one_fit()

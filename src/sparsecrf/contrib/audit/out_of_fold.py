@@ -46,7 +46,7 @@ def judged_folds(
     **options: Any,
 ) -> Iterator[Judged]:
     """Judge fold by fold. Each fit starts from the weights of the one before; the problem is convex, so this only saves
-    time. `groups`: a value for each sequence; those with the same value are left out together. `scheme`: how labels
+    time. `groups`: a value for each sequence; those with the same value are held out together. `scheme`: how labels
     encode spans. `options` as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
     """
     corpus, start = data.corpus, None

@@ -1,6 +1,6 @@
 """CRFsuite's online algorithms: averaged perceptron, passive aggressive, AROW.
 
-They maximise no likelihood, so there is no objective, no certificate, and the values of `Tagger.marginal` do not
+They do not maximise a likelihood, so they have neither an objective nor a certificate, and `Tagger.marginal` does not
 estimate probabilities. The steps are in the core (cpp/core/training/online.hpp); the order of the sequences is the same
 in every run.
 """

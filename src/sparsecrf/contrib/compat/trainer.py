@@ -33,8 +33,8 @@ def _crfsuite_file(model: Model | None) -> bytes:
 
 
 def _without_weights(vocabulary: Vocabulary) -> Model | None:
-    """The model for no data: it has the labels of the holdout group. Without any labels only CRFsuite can represent
-    it."""
+    """The model trained on no data: it has the labels of the holdout group. Without any labels, only CRFsuite can
+    represent it."""
     import numpy as np
 
     if not len(vocabulary.labels):
@@ -131,7 +131,7 @@ class BaseTrainer:
     # ---- Training
 
     def train(self, model: str | os.PathLike[str], holdout: int = -1, *, format: str | None = None) -> None:
-        """Train on all groups but `holdout`, on which the model is evaluated, and write the model (not to '').
+        """Train on all groups but `holdout`, evaluate on that group, and write the model unless the name is ''.
 
         `format`: "sparsecrf", or "crfsuite" for a file that CRFsuite and python-crfsuite open; None: `model_format`.
         """

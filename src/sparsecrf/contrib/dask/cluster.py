@@ -84,7 +84,7 @@ class Cluster:
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
-        """The result of `last`, which depends on `tasks`. The wait goes on as long as some of these finish."""
+        """The result of `last`, which depends on `tasks`. Keeps waiting as long as some of these finish."""
         try:
             self._wait(last, tasks)
             self.lost.raise_again()

@@ -149,7 +149,7 @@ class _Batch:
         self.chunks = chunks[: m + 1]  #: by length l: [W, m + 1 - l] the chunk after the first i phonemes
 
     def cells(self, theta: Floats) -> list[Ids]:
-        """By length l: [W, n, m + 1 - l] where in theta, counted through, a letter and a chunk are."""
+        """By length l: [W, n, m + 1 - l] flat indices in theta of a letter and a chunk."""
         return [self.letters[:, :, None] * theta.shape[1] + chunk[:, None, :] for chunk in self.chunks]
 
     def expected(self, theta: Floats) -> tuple[list[Floats], Floats]:

@@ -1,4 +1,4 @@
-"""What a request may cost."""
+"""Resource limits of requests."""
 
 from __future__ import annotations
 

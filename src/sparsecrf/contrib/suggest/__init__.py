@@ -1,4 +1,4 @@
-"""Which sentences of a pool to annotate next: those that the model is least certain about and that differ from each
+"""Chooses sentences of a pool to annotate next: those that the model is least certain about and that differ from each
 other.
 
 `uncertainty.py` has the measures, `choosing.py` the greedy choice, `pool.py` reads files and keeps their text.

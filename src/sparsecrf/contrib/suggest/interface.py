@@ -44,9 +44,9 @@ def suggest(
     """The `n` sequences of the pool X to annotate next, the most useful first; all if there are fewer.
 
     X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
-    "confidence" (of the best labels as a whole), "entropy" (of the labels of single tokens), or "change" (how much the
-    weights would change). `diversity` is how much more a sequence counts if all its attributes are new among those
-    chosen, whether the model has them or not; 0: not at all.
+    "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change" (the expected
+    change of the weights). `diversity` is how strongly to prefer attributes that no chosen sequence has yet, including
+    those that the model does not know; 0: not at all.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)

@@ -1,4 +1,4 @@
-"""How much a model has to learn from a sequence: exact quantities of P(y | x), one number for each sequence.
+"""How much a model can learn from a sequence: exact quantities of P(y | x), one number for each sequence.
 
     confidence   - log P(y* | x)                       y* the best labels: log Z - score(y*)
     entropy      sum_t H(y_t) = - sum_t sum_y p_t(y) log p_t(y)

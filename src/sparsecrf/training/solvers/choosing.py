@@ -1,10 +1,10 @@
-"""Which solver `auto` is: `dual` where it is faster, else `proximal`. This depends on the data and the options alone,
-not on the number of threads.
+"""Chooses the solver for `auto`: `dual` if it is faster, else `proximal`. The choice depends only on the data and the
+options, not on the number of threads.
 
-`dual` ends a default run 2.2 to 9.5 times earlier with up to 20 labels (benchmarks/record/dual.md); it is behind where
-rho1 is large and rho2 small. It keeps tokens times labels squared numbers, and its steps take time in proportion. With
-29 to 33 labels it is still ahead where positions have more attributes than that (1.2 to 4 times), or where data are
-small and `proximal` hardly gets going (2 times); elsewhere `proximal` is (1.8 times).
+With up to 20 labels, default runs of `dual` are 2.2 to 9.5 times as fast (benchmarks/record/dual.md), except if rho1 is
+large and rho2 small. It stores tokens times labels squared numbers, and the time of its steps is proportional to that.
+With 29 to 33 labels it is still faster if positions have more attributes than there are labels (1.2 to 4 times), or if
+the data are too small for `proximal` to get started (2 times); otherwise `proximal` is faster (1.8 times).
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from sparsecrf.compatibility import Choice
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.solvers import dual
 
-_LABELS = 24  # at most
-_LABELS_WITH_MORE_ATTRIBUTES = 36  # at most, with as many attributes per token or few tokens
+_LABELS = 24  # maximum
+_LABELS_WITH_MORE_ATTRIBUTES = 36  # maximum, with at least as many attributes per token or few tokens
 _FEW_TOKENS = 10_000
-_TOKENS = 2000  # at least: below, training takes a fraction of a second
-_BYTES = 2**30  # at most
-_RHO2 = 0.03  # at least
-_RATIO = 4.0  # of rho1 to rho2, at most
+_TOKENS = 2000  # minimum: with fewer, training takes a fraction of a second
+_BYTES = 2**30  # maximum memory
+_RHO2 = 0.03  # minimum
+_RATIO = 4.0  # maximum ratio of rho1 to rho2
 
 
 def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequence[Choice]) -> str:
-    """`dual`, or `auto` as a name of `proximal`; `choices`: the options that were given, and the data."""
+    """Return `dual`, or `auto`, which then means `proximal`. `choices`: the given options, and the data."""
     if dual.KIND.capabilities.conflicts(choice.capabilities for choice in choices if choice.option != "solver"):
         return "auto"
     corpus = data.corpus
-    assert isinstance(corpus, Corpus)  # dual refuses shards
+    assert isinstance(corpus, Corpus)  # dual does not support shards
     is_small = _has_few_labels(corpus) and DualAscent.bytes(corpus) <= _BYTES
     is_faster = corpus.n_tokens >= _TOKENS and rho2 >= max(_RHO2, rho1 / _RATIO)
     return "dual" if is_small and is_faster else "auto"

@@ -20,12 +20,13 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
-_PLAIN_EVERY = 4  # epochs: of these, the first takes all sequences
-_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # of an iteration; the latter as long as the relative gap is above _LARGE
+_PLAIN_EVERY = 4  # every fourth epoch takes all sequences
+_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the latter while the relative gap is above _LARGE
 _LARGE = 0.1
-_COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # of an epoch and of an evaluation, in passes, about
-# The curvature of the proximal term, as a share of that of the loss: at first, and how it is adapted. If the gap of the
-# problem with this term is small next to P - D, the center limits progress, and the share falls; else it grows.
+_COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes
+# The curvature of the proximal term, as a share of that of the loss: its initial value, and how it adapts. If the gap
+# of the problem with this term is small compared with P - D, the center limits progress, and the share falls; else it
+# grows.
 _SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.7, 1.2
 
 
@@ -44,7 +45,7 @@ class Dual:
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
         self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
-        self.known: WorkingSet | None = None  # of the last point
+        self.known: WorkingSet | None = None  # working set of the last point
 
     def zero(self) -> Point:
         self.ascent = self._make()

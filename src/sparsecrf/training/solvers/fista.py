@@ -22,9 +22,9 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
-_GROW, _FALL = 2.0, 0.9  # of L
+_GROW, _FALL = 2.0, 0.9  # factors by which L changes
 _TRIALS = 40  # maximum number of values of L tried in one step
-_ROUNDING = 1e-13  # of the loss
+_ROUNDING = 1e-13  # relative rounding error of the loss
 
 
 class Fista:
