@@ -16,7 +16,7 @@ from sparsecrf.chunks import OUTSIDE, Scheme
 from sparsecrf.metrics import ChunkScore, evaluate, mean_rates
 
 Labels = Iterable[Sequence[Any]]
-AVERAGES = ("macro", "weighted")  # of label_f1_score
+AVERAGES = ("macro", "weighted")  # averages for label_f1_score
 
 
 def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:

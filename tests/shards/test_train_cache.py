@@ -87,7 +87,7 @@ def test_the_program(ready):
         (["train.txt", "--cache-memory", "5"], 2, "--cache-memory 5 needs --cache"),
         (["-", "--cache", "cache"], 1, "standard input: expected a file"),
         (["train.txt", "--cache", "dev.txt"], 1, "expected a folder of encoded data or nothing, found a file"),
-        (["train.txt", "--cache", "none/cache"], 1, "to make it in, found none"),
+        (["train.txt", "--cache", "none/cache"], 1, "to exist, found none"),
     ],
 )
 def test_what_is_refused(ready, arguments, status, expected):

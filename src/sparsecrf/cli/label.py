@@ -177,7 +177,7 @@ def label(
         text = known.label_text(
             piece.data,
             source,
-            n_columns if on_error is OnError.STOP else 0,  # otherwise a bad first line would make all others wrong
+            n_columns if on_error is OnError.STOP else 0,  # otherwise a wrong first line would invalidate all others
             piece.line,
             nbest=nbest,
             headers=score or nbest > 1,

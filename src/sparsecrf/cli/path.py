@@ -203,7 +203,7 @@ class _Models:
     score: Score
     threads: int
     points: list[Point] = field(default_factory=list)
-    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: by number
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: rows of path.tsv by number
 
     def save(self, point: Point) -> None:
         """Write the model of a fit that is done."""

@@ -61,7 +61,7 @@ def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, 
 
 def _value(text: str, kind: Any, declared: Declared) -> Any:
     """The value of an option of this type; None if it is not plainly valid."""
-    kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # of one that may be None
+    kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # the type of an optional value
     if kind is bool:
         return True
     if kind is int:

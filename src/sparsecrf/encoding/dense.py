@@ -71,11 +71,11 @@ class VectorReader:
         return cls(first[0][1].size) if found else None
 
     def attributes(self, X: Iterable[Any]) -> Iterator[list[Any]]:
-        """The sequences without their vectors, which are kept."""
+        """Yield the sequences without their vectors, and collect the vectors."""
         return (self.without(sequence, i) for i, sequence in enumerate(X))
 
     def without(self, sequence: Iterable[Any], i: int) -> list[Any]:
-        """Sequence i without its vectors, which are kept."""
+        """Sequence i without its vectors, which are collected."""
         import numpy as np
 
         tokens = list(sequence)

@@ -21,7 +21,7 @@ def named_tokens(sequence: Iterable[Token]) -> tuple[Any, list[str]]:
 
 
 def _name(token: Token) -> str:
-    """Text itself, or the first text in it."""
+    """The token itself if it is text, otherwise the first text in it."""
     if isinstance(token, str):
         return token
     if isinstance(token, Mapping):

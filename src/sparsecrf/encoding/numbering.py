@@ -61,17 +61,17 @@ class Numbering(NamedTuple):
 
     @property
     def first_bigram(self) -> int:
-        """The number of the first bigram feature: all below are unigram features."""
+        """The number of the first bigram feature; unigram features have smaller numbers."""
         return self.n_attributes * self.cells
 
     @property
     def first_class(self) -> int:
-        """The number of the first feature of a pair of classes: all below are of labels and of pairs of labels."""
+        """The number of the first feature of a class pair; features of labels and label pairs have smaller numbers."""
         return self.first_bigram + self.n_attributes * self.pairs
 
     @property
     def first_ngram(self) -> int:
-        """The number of the first label n-gram: all below are of labels, of pairs of labels and of classes."""
+        """The number of the first label n-gram; all other features have smaller numbers."""
         return self.first_class + self.n_attributes * self.class_pairs
 
     def unigram(self, x: Any, y: Any) -> Any:

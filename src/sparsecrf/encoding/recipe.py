@@ -35,7 +35,7 @@ class Recipe:
     lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, like the next two
     clusters: Mapping[str, Path] = field(default_factory=dict)
     classes: Mapping[str, Path] = field(default_factory=dict)
-    vectors: WordVectors | VectorFile | Path | None = None  #: of words
+    vectors: WordVectors | VectorFile | Path | None = None  #: word vectors
     vectors_words: Path | None = None  #: words of the rows of an .npy file
     vectors_column: int = 0
     vectors_window: int = 0
@@ -49,7 +49,7 @@ class Recipe:
     missing: str = ""  #: the label that marks an unknown label in files
     label_sets: str = ""  #: separates the labels of a set in files; empty: there are no sets
     ragged: bool = False  #: lines of column files may differ in length
-    encoding: str | None = None  #: of files
+    encoding: str | None = None  #: encoding of files
     min_count: int = 1  #: attributes at fewer positions are dropped
 
     # Not stored in recipe files:

@@ -37,10 +37,10 @@ class Resource(_core.Resource):
 
     @classmethod
     def lexicon(cls, name: str, source: LexiconSource, *, store: bool = True) -> Resource:
-        """Names of one word or several.
+        """A lexicon of names of one or more words.
 
-        A file with an entry a line, or an entry, a tab and its class; a list of either; or a mapping of entries to a
-        class or several.
+        The source is a file with one entry per line, optionally followed by a tab and its class; a list of either; or a
+        mapping of entries to one or more classes.
         """
         return cls.made(name, "lexicon", source, store)
 

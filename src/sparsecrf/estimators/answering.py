@@ -77,7 +77,9 @@ class BaseCRF(TrainingCRF):
 
             return self._split(X, lengths, best, [])
         names = self.classes_.tolist()
-        if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:  # as from a server
+        if (
+            lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]
+        ):  # for example from a server
             alone = np.empty(1, dtype=object)
             alone[:] = model.label_each([model.checked_one(X[0])], names)
             return alone
@@ -192,7 +194,7 @@ class BaseCRF(TrainingCRF):
         name_of = dict(zip(self.classes_.tolist(), self.model_.labels, strict=True))
 
         def name(label: Any) -> Any:
-            """Anything that is no label, such as a set, is left for the check."""
+            """Leaves anything that is not a label, such as a set, to the check."""
             return name_of.get(label, label) if isinstance(label, Hashable) else label
 
         labels = (list(map(name, own)) for own in labels_beside(y, lengths))

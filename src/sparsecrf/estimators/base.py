@@ -241,7 +241,7 @@ class TrainingCRF(HasSolverOptions):
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # the result so far has been kept
         if found.objective == 0:
-            return  # the optimum, however training stopped
+            return  # optimal, whatever the reason for stopping
         if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
             warn_caller(
                 f"training stopped after {self.n_iter_} iterations because no step improved the objective; it may be "

@@ -195,7 +195,9 @@ class CRF(BaseCRF):
         Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
         is "interrupt".
         """
-        penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for those of a path
+        penalties_of(
+            RHO1 if self.rho1 == AUTO else self.rho1, self.rho2
+        )  # raises for penalties that only `path` supports
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
         parts = data.label_parts(self.label_parts, self._option("class_pairs"))

@@ -49,7 +49,7 @@ def warn_of_unused(X: Any, template: Template | None) -> None:
 
 
 def _each(y: Iterable[Any]) -> Iterator[Any]:
-    """The labels of all tokens, given flat or for each sequence."""
+    """The labels of all tokens, given as one list or as a list per sequence."""
     for item in y.tolist() if hasattr(y, "tolist") else y:
         if isinstance(item, (str, set, frozenset)) or not hasattr(item, "__iter__"):
             yield item

@@ -33,7 +33,7 @@ class Array(NamedTuple):
 
     dtype: str  #: F64, I64, ...
     shape: tuple[int, ...]
-    data: memoryview[Any]  #: one-dimensional, of the type
+    data: memoryview[Any]  #: the numbers, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
         """The numbers, if they are of this type in one dimension (of this length). The core takes them as an array."""

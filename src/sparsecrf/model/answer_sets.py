@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1000  #: maximum number of label sequences in a set
-MAX_SIZE = 10  #: by default
+MAX_SIZE = 10  #: default maximum size of a set
 _LISTS = (10, 100, MOST)  # lengths of n-best lists: the next one is computed only if needed
 
 
@@ -70,7 +70,7 @@ class SetFinder:
         self._find = {SEQUENCES: self._of_sequence, TOKENS: self._of_tokens, SPANS: self._of_spans}[kind]
 
     def __call__(self, chain: Chain, corpus: Corpus, names: Sequence[Any]) -> list[Any]:
-        """The sets of every sequence of a corpus, with these label names."""
+        """The answer sets of every sequence of a corpus, with these label names."""
         return [self._find(chain, one, names) for one in each_alone(corpus)]
 
     def _of_sequence(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[tuple[list[Any], float]] | None:
@@ -112,7 +112,7 @@ class ScoreFinder:
         self._spans = SpanLists(labels) if are_chunk_labels(labels, ()) else None
 
     def add(self, chain: Chain, corpus: Corpus) -> None:
-        """All sequences of a corpus with labels, none of which is missing."""
+        """Add all sequences of a corpus in which no label is missing."""
         for one in each_alone(corpus):
             gold = one.labels
             self.sequences.append([_sequence_score(chain, one, gold)])
@@ -141,8 +141,8 @@ class SpanLists:
     def of(self, chain: Chain, one: Corpus) -> Iterator[tuple[int, int, list[tuple[str | None, float]]]]:
         """Start, end, and types with their probabilities, most probable first, of each span of the best labels.
 
-        The probability of a type is that of the labels of the span with this type in place of its own, and that of
-        None what is left.
+        The probability of a type is that of the span's labels with this type instead of its own; the rest is the
+        probability of None.
         """
         import numpy as np
 

@@ -59,7 +59,7 @@ class Calibration(NamedTuple):
 
     def threshold(self, coverage: float, kind: str) -> float:
         """q for this coverage. Raises if there were too few sentences for it."""
-        budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # of sum_i L_i(q)
+        budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # largest allowed sum_i L_i(q)
         if budget < 0:
             needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
             raise InputError(

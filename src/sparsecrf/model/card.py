@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sparsecrf.model.model import Model
 
 _LABELS_SHOWN = 20
-_NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # of the training record
+_NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # entries of the training record
 
 
 def model_card(model: Model) -> str:

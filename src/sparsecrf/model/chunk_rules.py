@@ -14,7 +14,7 @@ BIO = "; BIO is called iob2 here"
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
     """Whether a tag may directly follow another; ("", "") is the start of the sequence."""
     (before, before_kind), (prefix, kind) = previous, tag
-    inside = before_kind == kind  # of a chunk of the same type
+    inside = before_kind == kind  # inside a chunk of the same type
     if scheme == "iob1":  # B only where a chunk of the same type ends right before
         return prefix != "B" or (before in ("B", "I") and inside)
     if scheme == "iob2":

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sparsecrf.model.file import Parts
 
 KINDS = ("int16", "float32")
-RECORD = "compact"  #: key in the training record: {"weights": kind, "error": the largest difference of a weight}
-_LARGEST = 32767  # of 16 bits
+RECORD = "compact"  #: key in the training record: {"weights": kind, "error": the largest change of a weight}
+_LARGEST = 32767  # largest 16-bit integer
 
 
 def kind_of(compact: bool | str) -> str | None:

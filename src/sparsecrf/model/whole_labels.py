@@ -30,7 +30,9 @@ def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
 def _unigrams(features: FeatureSet, w: Any, new: Numbering) -> tuple[Any, Any]:
     """Numbers of features (x, y) and their weights."""
     assert features.parts is not None
-    labels_of = [[y] for y in range(features.n_labels)] + [[] for _ in range(features.n_parts)]  # of a cell
+    labels_of = [[y] for y in range(features.n_labels)] + [
+        [] for _ in range(features.n_parts)
+    ]  # the labels of each cell
     for y in range(features.n_labels):
         for j in features.parts.of(y):
             labels_of[features.n_labels + j].append(y)

@@ -203,5 +203,5 @@ class Fold:
             if told is not None:
                 told(k, penalties, solved[-1], found)
         if len(values) > 1:
-            self._data = None  # a grid is a single step: nothing needs it afterwards
+            self._data = None  # a grid is a single step, so nothing uses it afterwards
         return solved

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Options of `fit` for preparing data.
 _SPACE = ("observed_only", "numbers", "order", "ngram_attributes", "parts", "threads")
-_PENALTY = ("penalty", "group_weight", "order_factor")  # and those for the penalty, besides rho1
+_PENALTY = ("penalty", "group_weight", "order_factor")  # Options of `fit` for the penalty, besides rho1.
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
 
 
 def _among(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The options of these names that were given."""
+    """The given options with these names."""
     return {name: options[name] for name in names if name in options}
 
 

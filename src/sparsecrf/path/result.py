@@ -186,7 +186,7 @@ class Path:
         tried, errors = self.rho2[np.isfinite(errors)], errors[np.isfinite(errors)]
         if len(set(tried)) <= 1:
             return None
-        least = tried[errors == errors.min()]  # among equal errors, one inside is enough
+        least = tried[errors == errors.min()]  # if several errors tie, one inside the range is enough
         return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
 
     @property

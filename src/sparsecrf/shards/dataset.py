@@ -105,13 +105,13 @@ class Dataset:
     ) -> Dataset:
         """Another labelled file, encoded with the same vocabulary, in memory."""
         recipe, source = replace(self.recipe, lines=self.template), readable_twice(file)
-        n_columns = self.n_columns + 1 if self.n_columns else 0  # with the label
+        n_columns = self.n_columns + 1 if self.n_columns else 0  # including the label
         options: dict[str, Any] = {"words": words, "threads": threads, "progress": progress}
         other = encode_files([source], recipe, self.vocabulary, n_columns=n_columns, **options)
         return replace(other, unknown=unknown_in(source, other.corpus, recipe))
 
     def without_rare(self, n_dense: int) -> Dataset:
-        """Without rare attributes. The first `n_dense` are dense columns, which stay."""
+        """The data without rare attributes. The first `n_dense` attributes are dense columns and are kept."""
         corpus, vocabulary = without_rare(self.corpus, self.vocabulary, self.recipe.min_count, range(n_dense))
         return replace(self, shards=corpus, vocabulary=vocabulary)
 

@@ -196,7 +196,7 @@ def _encode(
 def _check_replaceable(folder: Path) -> None:
     """Raise unless the path does not exist, or is a folder that holds only files of encoded data."""
     if not folder.parent.is_dir():
-        raise InputError(f"{folder}: expected a directory {str(folder.parent)!r} to make it in, found none")
+        raise InputError(f"{folder}: expected its parent directory {str(folder.parent)!r} to exist, found none")
     if not folder.exists():
         return
     if not folder.is_dir():

@@ -55,7 +55,7 @@ class Shard:
         self._make_oracle, self._keep_tables = make_oracle, keep_tables
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
-        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # both, being prepared in advance
+        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # corpus and oracle, prefetched
         self.following: Shard | None = None  #: the shard to prefetch while this one is processed
         self._lock = Lock()
 
@@ -274,7 +274,7 @@ class Extent(NamedTuple):
     n_sequences: int
     n_tokens: int
     n_missing: int  #: tokens whose label is not known: missing, or one of a set
-    n_free: int  #: those of them that may have any label
+    n_free: int  #: tokens that may have any label
 
 
 def extent(shard: Shard) -> Extent:

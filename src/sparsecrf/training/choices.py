@@ -21,7 +21,9 @@ from sparsecrf.training.penalties import kind_of
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
     """Raise for training options that cannot be combined with each other, or with the further choices `more`."""
-    kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"}  # auto is enough
+    kinds = {
+        name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"
+    }  # checking `auto` is enough
     check_compatible([*more, *choices_of(given)], kinds)
 
 
@@ -96,7 +98,7 @@ def _label_parts(asked: Any) -> Capabilities | None:
     return PARTS
 
 
-#: Of penalties that are chosen by the data.
+#: Capabilities of penalties that are chosen from the data.
 CHOSEN = Capabilities(
     refuses={
         Trait.SHARDS: "penalties are chosen on parts of data that are in memory",

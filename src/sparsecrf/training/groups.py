@@ -154,7 +154,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
     """The levels of strings s of two labels and more: those longer than s, then with s itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
-    number: dict[Any, int] = {}  # of (x, s)
+    number: dict[Any, int] = {}  # numbers of pairs (x, s)
     for n in range(max(map(len, strings), default=0), 1, -1):
         with_s = np.array(
             [number.setdefault((x[k], s[-n:]), len(number)) if len(s) >= n else -1 for k, s in enumerate(strings)],
@@ -176,7 +176,7 @@ class OwnGroups(Grouping):
         self._attributes = vocabulary.attributes
         self._labels = [vocabulary.labels[k] for k in range(len(vocabulary.labels))]
         self._number: dict[tuple[Hashable, ...], int] = {}
-        self.paths: list[tuple[Hashable, ...]] = []  #: by key
+        self.paths: list[tuple[Hashable, ...]] = []  #: groups by key
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
         last, before = [*self._labels, *cells.part_names], [*self._labels, None, *cells.part_names]

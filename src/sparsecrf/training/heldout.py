@@ -103,7 +103,7 @@ class Dev:
 
     @property
     def fingerprint(self) -> str:
-        """Of all that the errors depend on."""
+        """A hash of everything that the errors depend on."""
         return f"{self.corpus.fingerprint:016x}" + (f" and {self.n_unknown} labels" if self.n_unknown else "")
 
     def look(self, iteration: int, numbers: Numbers, w: Floats) -> float:

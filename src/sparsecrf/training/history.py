@@ -26,7 +26,7 @@ class Record:
     active_unigram: int
     active_bigram: int
     dev_error: float | None = None
-    active_ngram: int = 0  #: of three labels or more
+    active_ngram: int = 0  #: number of nonzero weights of three labels or more
 
 
 #: Why a run stopped.

@@ -59,8 +59,8 @@ class NgramSpace:
         #: Whether strings may begin with the start label: not if first positions have no pair (`start=False`).
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
-        self._counts: Floats = np.empty(0)  # by index in the table
-        self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise: labels of each
+        self._counts: Floats = np.empty(0)  # counts by index in the table
+        self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise, the number of labels
 
     def numbers(self, ngrams: Ngrams) -> Numbers:
         """The numbers of these n-grams, in order; new ones get the next numbers, and are counted."""
@@ -95,7 +95,7 @@ class NgramSpace:
         return counts
 
     def lengths(self, numbers: Numbers) -> Ids:
-        """How many labels n-grams have."""
+        """The number of labels of each n-gram."""
         lengths: Ids = self._lengths[numbers - self.numbering.first_ngram]
         return lengths
 

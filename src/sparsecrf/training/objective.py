@@ -57,7 +57,7 @@ class Objective:
         self.penalty = penalty
         self.passes = 0.0
         self.deadline: float | None = None  #: when long steps should end early, by time.perf_counter()
-        self.cut_short = False  #: a step did
+        self.cut_short = False  #: whether a step ended early
         self.pass_s = 0.0  #: how long the last pass took
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
@@ -168,14 +168,14 @@ class Objective:
         return wide
 
     def weighted(self, known: WorkingSet, w: Floats) -> Mask:
-        """Which features of a set may have a weight: a w that is not 0, or one of the prior."""
+        """Which features of a set may have a weight: a nonzero w, or a weight of the prior."""
         has_weight: Mask = w != 0
         if self.prior is not None:
             has_weight = has_weight | (place_among(known.numbers, self.prior.numbers) >= 0)
         return has_weight
 
     def has_all_weights(self, known: WorkingSet) -> bool:
-        """Whether a set has all features of the prior."""
+        """Whether a set contains all features of the prior."""
         return self.prior is None or bool((place_among(self.prior.numbers, known.numbers) >= 0).all())
 
     def with_prior(self, numbers: Numbers, w: Floats) -> tuple[Numbers, Floats]:

@@ -94,7 +94,7 @@ class PenaltyOfAll(Strength, Protocol):
         """The penalty in JSON values: compared by checkpoints."""
 
     def summary(self, numbers: Numbers) -> dict[str, Any]:
-        """Entries for the training record, besides rho1 and rho2, of a fit in which these features are not zero."""
+        """Entries for the training record, besides rho1 and rho2, of a fit with these nonzero features."""
 
 
 class Strengths(NamedTuple):

@@ -110,7 +110,7 @@ class Fit:
 
     @property
     def groups(self) -> dict[str, list[int]]:
-        """By name of groups, largest last: the number of groups with a weight, and of all groups. Empty: no groups."""
+        """By kind of group, largest last: how many groups have a weight, and how many there are. Empty if none."""
         return dict(self.penalty_summary.get("groups", {}))
 
     @property

@@ -36,7 +36,7 @@ def audit(
     """
     crf = CRF(**parameters)
     crf._check_one_fit()
-    penalties_of(crf.rho1, crf.rho2)  # raises for those that are to be searched for
+    penalties_of(crf.rho1, crf.rho2)  # raises for penalties that need a search
     data = crf._encoded(X, y, None, lengths, sentences)
     options = {**crf._space(data), **crf._penalty(data), **crf._options(), "rho1": crf.rho1}
     seed = options.pop("seed")

@@ -29,7 +29,7 @@ _TINY = 1e-300  # a probability may be too small for a double
 class Judged:
     """What a model trained on the other folds says about the sequences of one fold."""
 
-    number: int  #: of the fold
+    number: int  #: number of the fold
     sequences: Numbers
     model: Model
     tokens: list[Suspect]
@@ -96,7 +96,7 @@ class _Judge:
 
     def __init__(self, data: Dataset, spans: Spans, threads: int) -> None:
         self._corpus, self._spans, self._threads = data.corpus, spans, threads
-        self._texts = data.label_names  # by id
+        self._texts = data.label_names  # label names by id
         self._names = data.names.labels(self._texts)  # label names as the user gave them
         self._place = _sequence_numbers(data)
 

@@ -12,7 +12,7 @@ from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.report.page import digest, style_sheet
 
 SUSPECTS = 200  #: suspects on a page by default
-_TERMS = 8  # of each label
+_TERMS = 8  # contributions shown for each label
 _AROUND = 40  # tokens of a long sequence before and after the suspect
 
 _PAGE = """<!DOCTYPE html>
@@ -45,7 +45,7 @@ the scores of the two labels, after the given label of the token before.</p>
 
 
 def audit_page(audit: Audit, sequences: Sequence[Any], *, name: str = "data", top: int = SUSPECTS) -> str:
-    """The page with the `top` most suspicious tokens. `sequences` are the audited ones, tokens without labels."""
+    """The page with the `top` most suspicious tokens. `sequences`: the audited sequences, without labels."""
     given = {(s.sequence, s.token): s.label for s in audit.tokens}
     shown = audit.tokens[:top]
     made = "\n".join(_suspect(k, s, audit, sequences[s.sequence], given) for k, s in enumerate(shown, 1))

@@ -30,7 +30,9 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
     the same time: `reach` runs of forward-backward are enough for all tokens. Missing labels are summed over.
     """
     lengths = np.diff(corpus.offsets)
-    place = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], lengths)  # of each token in its sequence
+    place = np.arange(corpus.n_tokens) - np.repeat(
+        corpus.offsets[:-1], lengths
+    )  # position of each token in its sequence
     found = np.empty((corpus.n_tokens, corpus.n_labels))
     for k in range(reach):
         free = place % reach == k

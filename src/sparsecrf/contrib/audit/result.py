@@ -19,8 +19,8 @@ class Suspect(NamedTuple):
     label: Any  #: the given label; for a span, its type
     suggested: Any  #: the best other label; for a span, the types of the best labels of its tokens and their neighbours
     score: float  #: -log `probability` - 1/2 log `given_others`, of spans - log `given_others` - 1/2 log `probability`
-    probability: float  #: of the given label, whatever the others are
-    given_others: float  #: of the given label if all others are right
+    probability: float  #: marginal probability of the given label
+    given_others: float  #: probability of the given label if all others are right
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,7 +29,7 @@ class Audit:
 
     tokens: list[Suspect]  #: all tokens whose label is known, the most suspicious first
     spans: list[Suspect]  #: spans of the given labels and spans that models find instead; the same order
-    n_sequences: int  #: of the data
+    n_sequences: int  #: number of sequences in the data
     models: Sequence[Model] = ()  #: the models that judged, one for each fold
     fold: dict[int, int] = field(default_factory=dict)  #: by sequence: the number of the model that judged it
 

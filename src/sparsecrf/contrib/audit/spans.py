@@ -14,7 +14,7 @@ OUTSIDE = "O"
 class Window(NamedTuple):
     """Tokens that are judged together."""
 
-    start: int  #: of the span
+    start: int  #: first token of the span
     end: int
     first: int  #: range of tokens that is judged: the span, and a token on either side that is in no span
     last: int  #: the token after the last

@@ -106,7 +106,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         ],
     }.items()
 }
-_LEFT = 0.2  # times 1 / max_iterations: how close to the optimum a run ends, relative
+_LEFT = 0.2  # a run stops at this relative distance to the optimum, divided by max_iterations
 _ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 
 
@@ -130,7 +130,7 @@ class Settings:
     #: ended up to 5e-5 above CRFsuite's objective; with a quarter none did, at the cost of 10 % more iterations.
     delta_share: float
     max_iter: int | None
-    tol: float  #: as in `fit`
+    tol: float  #: tolerance, as for `fit`
     period: int
     delta: float
 

@@ -39,9 +39,9 @@ class Tagger:
     """python-crfsuite's Tagger, for model files of this package and of CRFsuite."""
 
     _model: Model | None
-    _file: CrfsuiteFile | None  # of CRFsuite
+    _file: CrfsuiteFile | None  # a CRFsuite model file
     _size: int | None  # bytes of the file
-    _whole: Chain | None  # of the model
+    _whole: Chain | None  # the chain of the whole model
     # The sequence that was set, and its chain.
     _chain: Chain | None
     _corpus: Corpus | None

@@ -122,7 +122,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
         raise InputError(f"{where}: expected {n} offsets at {at + links}, found the end of the file at {len(data)}")
     raw = np.frombuffer(data, np.uint8)
     links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
-    begin = at + links_of + 8  # of each string, after its id and length
+    begin = at + links_of + 8  # start of each string, after its id and length
     wrong = (links_of == 0) | (begin > len(data))
     inside = np.where(wrong, 8, begin)  # bytes that exist, whatever they mean
     heads = raw[inside[:, None] + np.arange(-8, 0)].view("<u4").astype(np.int64).reshape(n, 2)

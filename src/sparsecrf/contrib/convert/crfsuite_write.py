@@ -73,7 +73,7 @@ def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes
     empty = 2 if name == b"LFRF" else 0
     counts = np.bincount(sources, minlength=n)
     ends = np.cumsum(counts + 1)
-    words = np.empty(len(sources) + n, np.dtype("<u4"))  # of all lists
+    words = np.empty(len(sources) + n, np.dtype("<u4"))  # content of all lists
     words[ends - counts - 1] = counts
     is_number = np.ones(len(words), np.bool_)
     is_number[ends - counts - 1] = False

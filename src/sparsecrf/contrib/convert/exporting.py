@@ -32,7 +32,7 @@ class Tool:
     boundary: str  #: the name of its boundary cells, as in a recipe
     before: str  #: the cell before the first token
     unigram: str  #: first letter of lines that condition labels
-    bigram: str  #: of pairs
+    bigram: str  #: first letter of lines that condition pairs
     has_both: bool  #: whether it has lines *, which condition both
 
     def name_of(self, attribute: str, *, pairs: bool) -> str:
@@ -46,7 +46,7 @@ class Tool:
 class Exported:
     """A model in the tool's terms."""
 
-    lines: list[str]  #: of the template
+    lines: list[str]  #: lines of the template
     attributes: list[str]  #: X
     unigram: Any  #: [n, 2] int64: attribute, label
     unigram_w: Any  #: [n]
@@ -110,7 +110,7 @@ class _Ids:
         self._old_name = old_name
         self._known: dict[
             str, tuple[int, int, bool]
-        ] = {}  # by new name: id, old attribute, whether it follows the start label
+        ] = {}  # new name to id, old attribute, and whether it follows the start label
 
     def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:
         """The new ids of these attributes, one for each entry."""

@@ -27,7 +27,7 @@ class Macro:
     row: int
     column: int | None  #: None: %e has none
     regex: str | None = None
-    number: int | None = None  #: of characters
+    number: int | None = None  #: number of characters
     look_up: str | None = None  #: the name of a resource, and its arguments
 
     @property

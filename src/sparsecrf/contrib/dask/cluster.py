@@ -100,7 +100,7 @@ class Cluster:
             raise ClusterError(f"{self}: expected an answer within {self.timeout:g} s, found none") from None
         except (OSError, RuntimeError) as error:
             if self.client.status == "running":
-                raise  # of a task
+                raise  # an error of a task
             raise ClusterError(f"{self}: lost ({error})") from None
 
     def _wait(self, last: Future, tasks: Sequence[Future]) -> None:

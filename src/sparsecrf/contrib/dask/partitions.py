@@ -33,7 +33,7 @@ class Names(NamedTuple):
 
     labels: StringTable
     attributes: StringTable
-    kind: type[str] | type[int] | type[bool] | None  #: of the labels
+    kind: type[str] | type[int] | type[bool] | None  #: type of the labels
     n_columns: int  #: columns of a line, including the label, or of a row of columns; 0: none
     n_features: int | None  #: columns of every matrix
     partition: int  #: the first partition with them
@@ -180,7 +180,7 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
 def _next_text(file: IO[bytes], at: int) -> int | None:
     """Where the next line that is not blank begins, searching from the beginning of a line; None if there is none."""
     file.seek(at)
-    begin = at  # of the line
+    begin = at  # start of the line
     while block := file.read(PIECE_BYTES):
         n_blank = len(block) - len(block.lstrip(b" \t\n\v\f\r"))
         if (feed := block.rfind(b"\n", 0, n_blank)) >= 0:

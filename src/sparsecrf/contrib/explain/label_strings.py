@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class LabelString(NamedTuple):
-    """Three labels or more, the last one that of the token, with the weights of all attributes that condition them."""
+    """Three or more labels, the last of which belongs to the token, with the weights of their attributes."""
 
     labels: tuple[str, ...]  #: START first if the sequence begins there
     attributes: int  #: number of attributes with a weight for it
     positive: float  #: the sum of their positive weights
-    negative: float  #: and of the negative ones
+    negative: float  #: the sum of their negative weights
 
     @property
     def size(self) -> float:

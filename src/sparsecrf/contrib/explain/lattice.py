@@ -82,7 +82,7 @@ class Lattice:
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
         """[T]: label n-grams of three labels or more that match the labels of the path, shortest first."""
         Y, ngrams = self.n_labels, Ngrams.of(self._features)
-        weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, labels before, label
+        weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, previous labels and label
         longest = int(ngrams.length.max(initial=2))
         w = self._w[len(self._w) - len(ngrams.length) :].tolist()
         for x, labels, weight in zip(ngrams.attribute.tolist(), ngrams.strings(), w, strict=True):

@@ -15,7 +15,7 @@ _END: Any = object()
 
 
 def in_step(gold: Iterable[Sequence[str | None]], predicted: Iterable[Any]) -> Iterator[tuple[str | None, Any]]:
-    """All tokens of both, concatenated; raises if numbers or lengths of sequences differ."""
+    """The gold and predicted labels of all tokens; raises if the numbers or lengths of sequences differ."""
     for i, (ys, zs) in enumerate(zip_longest(gold, predicted, fillvalue=_END)):
         if ys is _END or zs is _END:
             more, fewer = ("predicted", "gold") if ys is _END else ("gold", "predicted")

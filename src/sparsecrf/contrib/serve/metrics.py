@@ -19,11 +19,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self.began = time.time()
-        self.requests: Counter[int] = Counter()  #: by HTTP status
+        self.requests: Counter[int] = Counter()  #: number of requests by HTTP status
         self.in_flight = 0
-        self.sentences: Counter[str] = Counter()  #: by model, for successful requests
+        self.sentences: Counter[str] = Counter()  #: number of sentences by model, for successful requests
         self.tokens: Counter[str] = Counter()
-        self._buckets = [0] * (len(BUCKETS) + 1)  # by seconds to the answer; the last bucket: longer than all limits
+        self._buckets = [0] * (len(BUCKETS) + 1)  # histogram of response times; the last bucket is above all limits
         self._seconds = 0.0
 
     def add(self, status: int, seconds: float) -> None:

@@ -33,15 +33,15 @@ class LabelRequest:
     """Sentences, and what to return for each."""
 
     model: str | None  #: None: the only model
-    kind: str  #: of INPUTS
+    kind: str  #: one of INPUTS
     sentences: list[list[Any]]  #: as `Model.label` takes them
     n_tokens: int
-    offsets: list[list[tuple[int, int]]] | None = None  #: of text: where its tokens begin and end
+    offsets: list[list[tuple[int, int]]] | None = None  #: for text: start and end of each token
     nbest: int = 0  #: 0: not asked for
     marginals: bool = False
     scores: bool = False
     explain: bool = False
-    coverage: float | None = None  #: of answer sets; None: not asked for
+    coverage: float | None = None  #: coverage of answer sets; None: not requested
     coverage_of: str = SEQUENCES
     constraints: list[dict[str, Any]] | None = None  #: of each sentence, as `Model.label` takes them
 

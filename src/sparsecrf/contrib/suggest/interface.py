@@ -29,7 +29,7 @@ class Suggestion(NamedTuple):
     """A sequence to annotate."""
 
     sequence: int  #: its number in the pool, from 0
-    uncertainty: float  #: by the chosen measure
+    uncertainty: float  #: value of the chosen measure
 
 
 def suggest(

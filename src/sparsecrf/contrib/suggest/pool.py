@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 class Pooled(NamedTuple):
     """A sequence of a pool."""
 
-    text: bytes  #: as in the file, in its encoding
+    text: bytes  #: the original text, in the encoding of the file
     tokens: list[Any]  #: as `Model.encode` takes them
 
 

@@ -110,7 +110,7 @@ def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]
 
 
 def _with_mentions(document: list[_Sequence]) -> list[_Sequence]:
-    """The sequences of a document, or one outside of all documents, with the columns of mentions."""
+    """The sequences of a document, or a sequence outside any document, with the columns of mentions."""
     if document and document[0].is_mark:
         for sequence, rows in zip(document, with_mentions([one.rows for one in document]), strict=True):
             sequence.rows = rows

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     """A model's answer to a record."""
 
     labels: list[str]
-    probabilities: list[float] | None = None  #: of each label; None: not asked for
+    probabilities: list[float] | None = None  #: probability of each label; None: not requested
     spans: Sequence[FoundSpan] = ()  #: for records that ask for them
 
 

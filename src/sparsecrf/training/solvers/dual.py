@@ -41,7 +41,7 @@ class Dual:
         self.epochs = 0
         self.share = _SHARE
         self.gap = 1.0  # P - D after the last iteration, relative
-        self.is_careful = False  # whether steps may no longer lower the bound
+        self.is_careful = False  # whether steps must not lower the bound
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
         self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then

@@ -47,7 +47,7 @@ class LocalModel(NamedTuple):
     parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the index of mu[x, y]; -1: none
     coupling: Floats  #: [K] curvature between a feature and its parent
     block: Block | None = None  #: features with a full matrix instead of diagonal and coupling
-    scale: float = 1.0  #: of that matrix
+    scale: float = 1.0  #: factor on that matrix
     unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute; a number: of all
 
     @classmethod

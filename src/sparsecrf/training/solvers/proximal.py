@@ -170,7 +170,9 @@ class Proximal:
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
         if len(self.objective.prepared.dense):  # the core supports it for list attributes
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
-        free = free[point.known.numbers[free] < self.objective.prepared.numbering.first_class]  # likewise: of labels
+        free = free[
+            point.known.numbers[free] < self.objective.prepared.numbering.first_class
+        ]  # likewise, only for whole labels
         frequency = h / unit**2
         block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]

@@ -122,7 +122,7 @@ class _Run:
         # The point of the last screening, on all features it considered; kept until the next step, unless its bound is
         # tight.
         self.everything: Point | None = None
-        self.promise = np.inf  # of the last screening
+        self.promise = np.inf  # possible gain, from the last screening
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
         self.screening_s: float | None = None  # how long it took
@@ -190,7 +190,7 @@ class _Run:
             return point, self._look_at_bound(point, self.solver)
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
-        optimal = self._relative_kkt(point) <= _NOTHING  # of the working set: a solver could not move
+        optimal = self._relative_kkt(point) <= _NOTHING  # the working set is optimal: a solver could not move
         if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must hold twice
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         target = self._target(point)
