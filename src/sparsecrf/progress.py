@@ -75,7 +75,7 @@ def _bar(total: float | None) -> Progress:
 
 
 def in_notebook() -> bool:
-    """Whether this process is a notebook kernel; without IPython's kernel, it is not."""
+    """Whether this process is a notebook kernel."""
     if "ipykernel" not in sys.modules:
         return False
     from IPython import get_ipython

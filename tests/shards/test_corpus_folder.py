@@ -173,7 +173,7 @@ def test_other_folders_are_left_alone(tmp_path, data):
     assert made(tmp_path, data).n_sequences == 60  # an empty folder is free
     with pytest.raises(InputError, match="found a file"):
         encode_folder(data, [data])
-    with pytest.raises(InputError, match="parent directory .* to exist, found none"):
+    with pytest.raises(InputError, match=r"parent directory .* to exist, found none"):
         encode_folder(tmp_path / "a" / "b", [data])
 
 

@@ -290,7 +290,7 @@ class Model(AnsweringModel):
         stays = np.zeros(features.n_attributes, dtype=np.bool_)
         stays[attribute] = stays[longer.attribute] = True
         kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1
-        # x becomes the place of x among the attributes that stay.
+        # x becomes its index among the remaining attributes.
         place = place_of[attribute]
         numbers = Numbering.of(features).moved(features.numbers[active], place, len(kept))
         w = self.w[self.w != 0]

@@ -72,7 +72,7 @@ class TokenCheck:
         if n_mappings > 0 and not self._mappings_familiar:
             self._warn("mapping")
         if self._n_strange >= _FEW and not self._others_familiar:
-            self._others_familiar = True  # text may be new: warn only once
+            self._others_familiar = True  # new words are normal: warn only once
             self._warn(f"of {self._n_strange} tokens, the first of them {self._first_strange!r:.60}")
 
     def _warn(self, where: str) -> None:

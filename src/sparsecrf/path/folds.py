@@ -76,7 +76,7 @@ def _consecutive(sizes: Numbers, folds: int) -> Numbers:
     """The fold of each group, in order: by the position of its middle among all sequences, with no fold empty."""
     middle = np.cumsum(sizes) - sizes / 2
     fold: Numbers = np.minimum(folds - 1, (middle * folds / sizes.sum()).astype(np.int64))
-    for k in range(len(sizes)):  # at most one fold further than the group before, and enough groups for those to come
+    for k in range(len(sizes)):  # advance by at most one fold, and leave a group for each later fold
         before = int(fold[k - 1]) if k else -1
         fold[k] = max(min(int(fold[k]), before + 1), folds - (len(sizes) - k))
     return fold

@@ -143,7 +143,7 @@ def searches(values: Plan) -> bool:
 
 
 def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[Penalties]:
-    """The penalties of a plan; `fits` and `errors` grow in between."""
+    """The penalties of a plan; The caller appends to `fits` and `errors` between steps."""
     while step := values.next([penalties_of(found) for found in fits], errors):
         yield from step
         if not searches(values):

@@ -27,7 +27,7 @@ _TINY = 1e-300  # a probability may be too small for a double
 
 @dataclass(frozen=True)
 class Judged:
-    """What a model trained on the other folds says about the sequences of one fold."""
+    """The verdict of a model trained on the other folds on the sequences of one fold."""
 
     number: int  #: number of the fold
     sequences: Numbers

@@ -55,7 +55,7 @@ class TrainLogParser:
         self.storing_seconds: float | None = None
         self.iterations: list[dict[str, Any]] = []
         self.last_iteration: dict[str, Any] | None = None
-        self.log: list[str] = []  #: all lines
+        self.log: list[str] = []  #: all lines of the log
         self.events: list[tuple[str, int, int]] = []  #: name, first and last line
 
     @property

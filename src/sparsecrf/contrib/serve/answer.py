@@ -157,7 +157,7 @@ class _Clock:
 
     def __init__(self, deadline: float, limits: Limits, n: int) -> None:
         self._deadline, self._limits, self._n = deadline, limits, n
-        self.done = 0  #: sentences that were answered when it was last checked
+        self.done = 0  #: number of sentences answered at the last check
 
     def check(self, done: int) -> None:
         self.done = done
