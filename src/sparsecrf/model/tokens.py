@@ -116,7 +116,7 @@ class TokenCheck:
         return sequence
 
     def _check_row(self, first: Sequence[Any], kind: str | None, number: int | None) -> None:
-        """Raise if a first token that is a list should be text, or has other columns than in training."""
+        """Raise if the first token is a list instead of text, or has other columns than in training."""
         if self._n_columns > 0 and len(first) != self._n_columns:
             expected = f"{self._n_columns} column{'s' * (self._n_columns > 1)} of observations as in training"
             found = f"{len(first)} in {first!r:.60}"

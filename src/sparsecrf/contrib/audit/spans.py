@@ -26,7 +26,7 @@ class Spans:
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         self._reader = SpanReader(labels, scheme)
-        # whether no token next to a span is part of its boundary
+        # whether to judge spans without their neighbouring tokens
         self._bounded = self._reader.scheme in (Scheme.NONE, Scheme.RUNS)
 
     def kind(self, labels: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ CQDB = struct.Struct("<4s5I")
 BYTE_ORDER = 0x62445371
 #: A feature, as a type of NumPy.
 FEATURE = [("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")]
-_MOST_ARROWS = 100  # in a line of a dump
+_MOST_ARROWS = 100  # maximum number of arrows in a line of a dump
 
 
 class Header(NamedTuple):

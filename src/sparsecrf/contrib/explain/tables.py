@@ -138,7 +138,7 @@ _IN_WORDS = {
 
 
 def _number(value: Any) -> str:
-    """An entry of a training record; text as it is."""
+    """An entry of a training record as text; text is returned unchanged."""
     if value is None:
         return "not known"
     if isinstance(value, bool | str):

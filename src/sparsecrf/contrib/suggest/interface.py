@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MEASURE = "confidence"
 DIVERSITY = 1.0
 
-_BLOCK = 2000  # sequences in memory at a time with all their marginals
+_BLOCK = 2000  # number of sequences whose marginals are in memory at a time
 
 
 class Suggestion(NamedTuple):
