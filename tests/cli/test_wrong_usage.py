@@ -68,7 +68,8 @@ TRAIN = [
     ("--vectors-window 1", "--vectors-window is now a setting of --recipe: write --recipe vectors_window=VALUE"),
     ("--bytes", "--bytes is now a setting of --recipe: write --recipe bytes=true"),
     ("--recipe bytes=yes", "--recipe bytes: expected true or false, found 'yes'"),
-    ("--recipe vectors_window=1.5", "--recipe vectors_window: expected a whole number of 0 or more, found '1.5'"),
+    ("--recipe vectors_window=1.5", "--recipe vectors_window: expected a whole number from 0 to 10, found '1.5'"),
+    ("--recipe vectors_window=11", "--recipe vectors_window: expected a whole number from 0 to 10, found '11'"),
 ]
 #: After `path d.txt -o p`.
 PATH = [

@@ -99,7 +99,7 @@ def test_what_only_python_knows_is_not_saved(recipe, message):
         ({"fetures": "words"}, "r.json, fetures: expected one of format, "),
         ({"ragged": "yes"}, "r.json, ragged: expected true or false, found 'yes'"),
         ({"features": 3}, "r.json, features: expected text, found 3"),
-        ({"vectors_window": -1}, "r.json, vectors_window: expected a whole number of 0 or more, found -1"),
+        ({"vectors_window": -1}, "r.json, vectors_window: expected a whole number from 0 to 10, found -1"),
         ({"min_count": True}, "r.json, min_count: expected a whole number of 0 or more, found True"),
         ({"vectors_scale": 0}, "r.json, vectors_scale: expected a number above 0, found 0"),
         ({"lexicon": ["towns.txt"]}, "r.json, lexicon: expected a table of names and files, found ['towns.txt']"),

@@ -90,6 +90,7 @@ NOT_PLAIN = [
     "{}",
     "{",
     "\u00a0",
+    '{"tokens": ["a"], ' + ", ".join(f'"{k}": 0' for k in range(300)) + "}",
     '{"tokens": ["a"], "x": ' + "[" * 70 + "]" * 70 + "}",
 ]
 
@@ -113,6 +114,13 @@ def test_json_lines_of_columns(pairs):
 @pytest.mark.parametrize(("data", "line", "plain"), [(b"\xef\xbb\xbf", 1, True), (b"\xef\xbb\xbf", 2, False)])
 def test_a_byte_order_mark_at_the_beginning_only(words, data, line, plain):
     check(words, "jsonl", data + PLAIN[0].encode() + b"\n", plain=plain, line=line)
+
+
+@pytest.mark.parametrize("line", [1, 7])
+def test_byte_order_marks_in_documents(documents, line):
+    mark = b"\xef\xbb\xbf"
+    check(documents, "documents", mark + b"Ada\nwent\n", plain=line == 1, line=line)
+    check(documents, "documents", mark * 2 + b"Ada\nwent\n", plain=False, line=line)
 
 
 @pytest.mark.parametrize("wrong", [b"\xff", b"\0"])

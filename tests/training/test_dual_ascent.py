@@ -15,6 +15,10 @@ from problems import make_problem
 from sparsecrf import CRF, InputError
 from sparsecrf._core import DualAscent, FeatureSet
 from sparsecrf.training import fit
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.objective import Objective
+from sparsecrf.training.penalty import ElasticNet
+from sparsecrf.training.solvers.dual import Dual
 
 
 def epochs(ascent, n):
@@ -199,3 +203,16 @@ def test_states_of_other_data_are_refused():
         ascent.restore([parts[0][1:], *parts[1:]])
     with pytest.raises(InputError, match="rho2: expected a number > 0"):
         DualAscent(larger().corpus(), None, 0.1, 0.0)
+
+
+def test_a_run_knows_how_long_a_pass_takes():
+    """A time limit and an interrupt rely on it: what follows them must be short."""
+    objective = Objective(TrainingData(larger().corpus(), threads=1), ElasticNet(0.1, 0.1))
+    Dual(objective).zero()
+    assert objective.pass_s > 0
+
+
+def test_a_state_of_another_version_is_refused():
+    objective = Objective(TrainingData(larger().corpus(), threads=1), ElasticNet(0.1, 0.1))
+    with pytest.raises(InputError, match="expected 7 numbers of the solver dual, found 6 numbers"):
+        Dual(objective).restore({"numbers": np.zeros(6)})

@@ -77,3 +77,10 @@ def test_a_new_penalty_needs_a_solver_for_any_penalty(solver):
 
 def test_the_registry_has_the_names_of_the_command_line():
     assert tuple(PENALTIES) == defaults.PENALTIES
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ("tree",)])
+def test_something_else_is_refused(wrong):
+    corpus = make_problem(seed=5, n_labels=2, lengths=[3], n_attributes=2).corpus()
+    with pytest.raises(OptionError, match="expected one of elastic-net"):
+        fit(corpus, penalty=wrong)

@@ -51,8 +51,8 @@ void in_phases(std::span<const int> sizes, int threads, Body body) {
                 if (done.load(std::memory_order_relaxed) < kAll) body(phase, static_cast<int>(i - first));
             } catch (...) {
                 const std::lock_guard lock(of_error);
+                if (!error) done.fetch_add(kAll);  // releases all waiting threads
                 error = std::current_exception();
-                done.fetch_add(kAll);  // releases all waiting threads
             }
             const std::int64_t before = done.fetch_add(1, std::memory_order_acq_rel);
             if (before + 1 >= first + sizes[phase]) done.notify_all();

@@ -14,10 +14,10 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kUniform = 0.25;           // added to the gaps when drawing sequences, relative to the mean gap
-constexpr int kShares = 40;                 // mixing weights of the model tried at the start, 1/40 to 1
-constexpr int kBatch = 8;                   // sequences per batch
-constexpr std::size_t kBatchesAtOnce = 64;  // between checks of the clock
+constexpr double kUniform = 0.25;             // added to the gaps when drawing sequences, relative to the mean gap
+constexpr int kShares = 40;                   // mixing weights of the model tried at the start, 1/40 to 1
+constexpr int kBatch = 8;                     // sequences per batch
+constexpr std::int64_t kTokensAtOnce = 8192;  // between two looks at the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
@@ -142,7 +142,8 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
     std::vector<std::vector<std::int64_t>> batches;
     std::vector<int> sizes;  // per phase: the steps of a batch, then their sum by shares of the rows
     std::size_t n = 0;
-    while (n < sequences.size() && batches.size() < kBatchesAtOnce) {
+    std::int64_t tokens = 0;
+    while (n < sequences.size() && tokens < kTokensAtOnce) {
         const std::size_t end = end_of_batch(sequences, n);
         std::vector<std::int64_t>& batch =
             batches.emplace_back(sequences.begin() + static_cast<long>(n), sequences.begin() + static_cast<long>(end));
@@ -150,6 +151,7 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
         std::stable_sort(batch.begin(), batch.end(), [&](std::int64_t a, std::int64_t b) {
             return space_.corpus.length(a) > space_.corpus.length(b);
         });
+        for (const std::int64_t i : batch) tokens += std::max<std::int64_t>(space_.corpus.length(i), 1);
         sizes.insert(sizes.end(), {static_cast<int>(batch.size()), threads_});
         n = end;
     }

@@ -31,7 +31,7 @@ class DualAscent {
     // The sequences of an epoch, determined by seed and epoch: either a random permutation of all with positive weight,
     // or the same number drawn in proportion to their last known gaps.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch, bool by_gaps) const;
-    // Called after the first step and then a few times a second, with the number of steps done; returning false stops
+    // Called after the first batches and then a few times a second, with the number of steps done; returning false stops
     // the run.
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);

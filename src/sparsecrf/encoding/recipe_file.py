@@ -26,12 +26,14 @@ from sparsecrf.files.atomic import write_atomically
 TABLES = ("lexicon", "clusters", "classes")  #: resources: files by name
 _TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a table of names and files"
 _COUNT, _NUMBER, _NAMES = "a whole number of 0 or more", "a number above 0", "bias, all or a list of attributes"
+_WINDOW, _WIDEST = "a whole number from 0 to 10", 10
 #: Allowed entries of a recipe file, by key.
 SETTINGS = {
     **dict.fromkeys(("format", "features", "boundary", "missing", "label_sets", "encoding"), _TEXT),
     **dict.fromkeys(("template", "vectors", "vectors_words"), _FILE),
     **dict.fromkeys(("standardize", "refer", "start", "bytes", "ragged"), _FLAG),
-    **dict.fromkeys(("vectors_column", "vectors_window", "min_count"), _COUNT),
+    **dict.fromkeys(("vectors_column", "min_count"), _COUNT),
+    "vectors_window": _WINDOW,
     **dict.fromkeys(TABLES, _TABLE),
     "vectors_scale": _NUMBER,
     "bigrams": _NAMES,
@@ -55,8 +57,8 @@ def read_setting(text: str) -> tuple[str, Any] | None:
     if not equals or name not in SETTINGS:
         return None
     value: Any = given
-    if SETTINGS[name] in (_FLAG, _COUNT, _NUMBER):
-        with suppress(ValueError):
+    if SETTINGS[name] in (_FLAG, _COUNT, _WINDOW, _NUMBER):
+        with suppress(ValueError, RecursionError):
             value = json.loads(given)
     if not _is_right(value, SETTINGS[name]):
         raise OptionError(f"--recipe {name}: expected {SETTINGS[name]}, found {given!r:.60}")
@@ -104,6 +106,8 @@ def _parsed(source: str) -> dict[str, Any]:
 def _is_right(value: Any, expected: str) -> bool:
     if expected == _FLAG:
         return isinstance(value, bool)
+    if expected == _WINDOW:
+        return _is_right(value, _COUNT) and value <= _WIDEST
     if expected in (_COUNT, _NUMBER):
         is_number = isinstance(value, (int, float) if expected == _NUMBER else int) and not isinstance(value, bool)
         return is_number and (value > 0 if expected == _NUMBER else value >= 0)

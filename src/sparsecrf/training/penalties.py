@@ -24,9 +24,9 @@ PenaltyChoice = str | PenaltyKind
 
 def kind_of(asked: PenaltyChoice) -> PenaltyKind:
     """The kind of penalty; "group" means groups by attribute."""
-    if not isinstance(asked, str):
+    if isinstance(asked, PenaltyKind):
         return asked
-    kind = PENALTIES.get(ByAttribute.name if asked == "group" else asked)
+    kind = PENALTIES.get(ByAttribute.name if asked == "group" else asked) if isinstance(asked, str) else None
     if kind is None:
         names = ", ".join(defaults.PENALTIES)
         raise OptionError(Named("penalty"), f": expected one of {names}, found {asked!r}")

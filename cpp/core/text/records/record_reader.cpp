@@ -12,7 +12,11 @@ std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string
                                             std::int64_t line) {
     if (utf8_error(piece) != piece.npos || piece.find('\0') != piece.npos) return nullptr;
     if (line == 1) piece = without_mark(piece);
-    if (format == "documents") return std::make_unique<DocumentReader>(piece);
+    if (format == "documents") {
+        // A second mark is part of a word, which the reader of columns would drop.
+        if (without_mark(piece).size() < piece.size()) return nullptr;
+        return std::make_unique<DocumentReader>(piece);
+    }
     if (format == "jsonl") return std::make_unique<JsonReader>(piece, field);
     if (format == "conllu") return std::make_unique<ConlluReader>(piece, field);
     throw InputError(message("format: expected documents, jsonl or conllu, found ", format));
