@@ -1,5 +1,7 @@
 """rho1="auto": which values of rho1 are tried, on what they are scored, and the fit to all data."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -9,6 +11,8 @@ from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.path import PathWarning
 from sparsecrf.path.auto import FACTOR, LIMITS, MARGIN, TOL, Near, choose_penalties, halves, marked_documents
+from sparsecrf.path.both import Penalties
+from sparsecrf.path.cross_validation import Fold
 from sparsecrf.path.scores import BY_TOKENS
 
 
@@ -142,6 +146,14 @@ def test_errors_are_those_of_fits_to_halves(task):
     on_dev = choose_penalties(corpus, BY_TOKENS, dev=dev, threads=1)
     one = fit(corpus, **like)
     assert on_dev.errors[0] == pytest.approx(100 * np.mean(_labels(dev, one) != dev.labels))
+
+
+def test_a_fold_with_dev_data_can_be_sent_to_another_process(task):
+    options = {"threads": 1, "certify": False}
+    fold = Fold.held_out(*task, BY_TOKENS, options)
+    there = pickle.loads(pickle.dumps(fold))
+    at = [Penalties(RHO1, RHO2)]
+    assert there.run(at, None, None)[0].error == fold.run(at, None, None)[0].error
 
 
 def test_parts_are_fitted_by_the_solver_of_the_whole():

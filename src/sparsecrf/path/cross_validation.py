@@ -175,13 +175,14 @@ class Fold:
     ) -> None:
         self.corpus, self.train, self.out, self.number = corpus, train, out, number
         self.error, self.options = error, options
+        self.dev: Corpus | None = None  #: scored on instead of `out`
         self._data: tuple[TrainingData, Corpus] | None = None
 
     @classmethod
     def held_out(cls, corpus: Corpus, dev: Corpus, error: ErrorRate, options: dict[str, Any]) -> Fold:
         """A whole corpus to train on, another one to score on."""
         fold = cls(corpus, np.arange(corpus.n_sequences), np.empty(0, np.int64), 0, error, options)
-        fold._data = prepared(corpus, options), dev
+        fold.dev = dev
         return fold
 
     def __getstate__(self) -> dict[str, Any]:
@@ -190,7 +191,8 @@ class Fold:
     def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
         """Fits for these values, the first starting from `start`, each other from the previous one."""
         if self._data is None:
-            self._data = prepared(self.corpus.subset(self.train), self.options), self.corpus.subset(self.out)
+            train = self.corpus.subset(self.train) if self.dev is None else self.corpus
+            self._data = prepared(train, self.options), self.corpus.subset(self.out) if self.dev is None else self.dev
         data, out = self._data
         solved: list[_Solved] = []
         for k, penalties in enumerate(values):
