@@ -74,7 +74,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"sparsecrf\.(path\.scores\.Score|encoding\.(ngrams\.Ngrams|clusters\.Clustered|dense\.DenseColumns))"),
     ("py:.*", r"sparsecrf\.contrib\.compat\.(tagger\.ParsedDump|training_log\.TrainLogParser|modelfile\..*)"),
     ("py:.*", r"(BaseCRF|Bigrams|Callback|Encoder|FeatureSet|File|Floats|History|Labels|Numbers|Objects|Pair)"),
-    ("py:.*", r"(Asked|DenseColumns|Grouping|SentenceColumn)"),
+    ("py:.*", r"(DenseColumns|Grouping|GroupPenalty|Keys|OwnGroups|PenaltyChoice|PenaltyKind)"),
+    ("py:.*", r"(SentenceColumn|Strengths|TrainingData)"),
     (
         "py:.*",
         r"(FileResource|Groups|NgramTable|Ngrams|Point|Rows|Scoring|Self|Source|Token|TrainLogParser|WeightTable)",
