@@ -27,7 +27,7 @@ def test_labels_of_dev_data_that_training_data_do_not_have_are_named(program):
     assert "do not have" not in program("train", "train.txt", "-m", "m", "--dev", "train.txt").err
     done = program("train", "train.txt", "-m", "m", "--dev", "other.txt")
     assert done.status == 1
-    assert "other.txt: expected labels of the training data ('D', 'N', 'V', ...), found 'NOUN' only" in done.err
+    assert "other.txt: expected labels of the training data ('D', 'N', 'V', ...), found only 'NOUN'" in done.err
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_labels_that_are_integers():
 def test_dev_data_without_any_label_of_the_training_data(patience):
     X, y = sequences(SENTENCES * 5)
     dev = [["dog"]], [["NOUN"]]
-    message = r"dev: expected labels of the training data \('B-LOC', .*, \.\.\.\), found 'NOUN' only"
+    message = r"dev: expected labels of the training data \('B-LOC', .*, \.\.\.\), found only 'NOUN'"
     with pytest.raises(InputError, match=message):
         CRF(solver_options={"patience": patience}).fit(X, y, dev=dev)
     with pytest.raises(InputError, match=message):

@@ -90,7 +90,7 @@ def test_a_path_in_a_notebook():
     assert len(cells) == 3 * 5
     assert cells[4::5].index("best") == scored.best
     assert cells[3 + 5 * scored.best] == f"{scored.scores[scored.best]:.2f}"
-    assert "ended by a limit" in scored._repr_html_()
+    assert "stopped at a limit" in scored._repr_html_()
     assert len(texts(path(corpus, rho1=[1.0, 0.3])._repr_html_())) == 2 * 3  # no scores
     with pytest.warns(PathWarning):
         folds = cross_validate(corpus, rho1=[1.0, 0.1], folds=2)

@@ -137,7 +137,7 @@ def test_parts_that_are_none_are_told(program, tmp_path):
     (tmp_path / "d.txt").write_text("a A|x\nb B|x\n\n")
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     done = program("train", "-m", "m.safetensors", "-t", "template", "--label-parts", "/", "d.txt")
-    assert "--label-parts /: no part is shared by some but not all labels" in done.err
+    assert "--label-parts / has no effect: no part is shared by some but not all labels" in done.err
 
 
 def test_dense_columns_and_parts_are_refused():

@@ -230,7 +230,7 @@ def test_labels_of_dev_data_that_the_workers_do_not_have(client, program, dev):
     assert "1 of 5 tokens have labels that the training data do not have, and count as wrong: 'B-ORG'" in done.err
     expected = json.loads(program("eval", "-m", "m", "dev.txt", "--json").out)
     assert json.loads(done.out)["dev_f1"] == pytest.approx(expected["f1"])
-    message = r"dev: expected labels of the training data .* found 'NOUN' only"
+    message = r"dev: expected labels of the training data .* found only 'NOUN'"
     with pytest.raises(InputError, match=message):
         train(client, [[["dog"]]], [[["N"]]], dev=([["dog"]], [["NOUN"]]))
     assert left_on(client) == []
