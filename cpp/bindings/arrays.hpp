@@ -29,7 +29,7 @@ template <class A>
 auto view(const A& array) {
     if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(typename A::Scalar) != 0) {
         throw InputError(
-            "array: expected aligned numbers, found them at an odd address; numpy.require(..., requirements='A')");
+            "array: expected aligned numbers, found unaligned ones; use numpy.require(..., requirements='A')");
     }
     return std::span<const typename A::Scalar>(array.data(), array.size());
 }

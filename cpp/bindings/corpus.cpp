@@ -48,8 +48,8 @@ struct Csr {
     void fill(std::int64_t position, std::int64_t i, std::int64_t t, std::vector<Attribute>& out) const {
         const std::int64_t begin = ptr.data()[position], end = ptr.data()[position + 1];
         if (begin > end || begin < 0 || end > static_cast<std::int64_t>(id.size())) {
-            throw InputError(message("sequence ", i, ", position ", t, ": expected ", kind, "_ptr not to fall, found ",
-                                     begin, " then ", end));
+            throw InputError(message("sequence ", i, ", position ", t, ": expected ", kind,
+                                     "_ptr not to decrease, found ", begin, " then ", end));
         }
         for (std::int64_t k = begin; k < end; ++k) {
             if (id.data()[k] < 0) {
@@ -69,7 +69,7 @@ std::vector<std::int32_t> label_sets(CorpusBuilder& builder, const Optional<std:
     for (std::size_t s = 0; s + 1 < ptr->size(); ++s) {
         const std::int64_t begin = ptr->data()[s], end = ptr->data()[s + 1];
         if (begin < 0 || end < begin || end > static_cast<std::int64_t>(id->size())) {
-            throw InputError(message("label_set_ptr: expected numbers that rise to ", id->size(),
+            throw InputError(message("label_set_ptr: expected numbers that increase to ", id->size(),
                                      ", the length of label_set_id, found ", begin, " then ", end));
         }
         made.push_back(s == 0 ? kMissing : builder.label_set({id->data() + begin, id->data() + end}));

@@ -88,7 +88,7 @@ struct Reading {
             throw InputError(
                 message(place.text(), ": expected no token beyond the last label, found more labels than tokens"));
         if (token_weight.has_more())
-            throw InputError(message(place.text(), ": expected one weight a token, found more"));
+            throw InputError(message(place.text(), ": expected one weight per token, found more"));
         return encoder.end(weight);
     }
 

@@ -93,7 +93,7 @@ struct sparsecrf_model {
         for (std::uint32_t y = 0; y < table.size(); ++y) {
             names.emplace_back(table[y]);
             if (names.back().find('\0') != std::string::npos) {  // C would truncate the name there
-                throw InputError(message("label ", y, ": expected a name without NUL, found one with it"));
+                throw InputError(message("label ", y, ": expected a name without NUL, found a NUL in it"));
             }
         }
     }
@@ -120,7 +120,7 @@ int sparsecrf_open(const char* path, sparsecrf_model** model) {
         try {
             *model = new sparsecrf_model(sparsecrf::Model::open(path_of(path), path));
         } catch (const sparsecrf::FileError& error) {
-            throw std::system_error(error.code(), message(path, ": expected a model file, found it cannot be read"));
+            throw std::system_error(error.code(), message(path, ": expected a readable model file, found none"));
         }
     });
 }

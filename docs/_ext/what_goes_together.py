@@ -28,7 +28,7 @@ BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
 
 def of_solvers() -> Iterator[str]:
     """A row for each solver: which of the traits it supports."""
-    yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " | does not go with |"
+    yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " | cannot be combined with |"
     yield "|---" * (len(OF_SOLVERS) + 2) + "|"
     for name, kind in SOLVERS.items():
         cells = ("" if trait in kind.capabilities.refuses else "yes" for trait in OF_SOLVERS)
@@ -38,7 +38,7 @@ def of_solvers() -> Iterator[str]:
 
 def of_others() -> Iterator[str]:
     """A row for each other choice that needs something, or cannot be combined with something."""
-    yield "| | needs | does not go with |"
+    yield "| | needs | cannot be combined with |"
     yield "|---|---|---|"
     for name, capabilities in _choices():
         needs = ", ".join(f"`{trait.value[1]}` {trait.value[2]}".strip() for trait in capabilities.needs)

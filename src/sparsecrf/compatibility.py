@@ -47,7 +47,7 @@ class Trait(Enum):
 
     @property
     def title(self) -> str:
-        """Its name in the manual."""
+        """The trait's name in the manual."""
         return self.value[0]
 
     @property
@@ -62,7 +62,7 @@ OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS
 
 
 class Named(NamedTuple):
-    """An option in a message, with its value if that is worth printing."""
+    """An option in a message, with its value if that is text or a number."""
 
     option: str
     value: Any = ...  #: not text or a number: not printed
@@ -84,7 +84,7 @@ class Named(NamedTuple):
 
 
 class OptionError(InputError):
-    """Wrong usage: an option with a wrong value, or options that do not go together."""
+    """Wrong usage: an option with a wrong value, or options that cannot be combined."""
 
     def __init__(self, *pieces: str | Named) -> None:
         """`pieces` of the message: text, and options, which Python and the command line spell differently."""
@@ -159,7 +159,7 @@ def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabiliti
                         raise OptionError(other.name, " is not supported by ", choice.name, "; ", *use)
                     raise OptionError(choice.name, " does not support ", other.name, "; ", *use)
                 use = _without(trait, other, choice)
-                raise OptionError(choice.name, " does not go with ", other.name, _because(reason), "; ", *use)
+                raise OptionError(choice.name, " cannot be combined with ", other.name, _because(reason), "; ", *use)
     brought = {trait for choice in choices for trait in choice.capabilities.has}
     for choice in choices:
         for trait, reason in choice.capabilities.needs.items():

@@ -60,10 +60,14 @@ def test_the_same_in_memory_and_in_a_folder(adapted):
             2,
             "--prior old is not supported by --solver sbcd; use auto, owlqn, lbfgs or fista",
         ),
-        ("--prior old --order 3", 2, "--prior old does not go with --order 3"),
-        ("--prior old --label-parts bio", 2, "--prior old does not go with --label-parts"),
-        ("--prior old --rho1 auto", 2, "--rho1 auto does not go with --prior old: penalties are chosen without one"),
-        ("--prior old --dask local:1", 2, "--prior old does not go with --dask"),
+        ("--prior old --order 3", 2, "--prior old cannot be combined with --order 3"),
+        ("--prior old --label-parts bio", 2, "--prior old cannot be combined with --label-parts"),
+        (
+            "--prior old --rho1 auto",
+            2,
+            "--rho1 auto cannot be combined with --prior old: the search does not support a prior",
+        ),
+        ("--prior old --dask local:1", 2, "--prior old cannot be combined with --dask"),
     ],
 )
 def test_wrong_usage(adapted, options, status, message):

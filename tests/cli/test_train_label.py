@@ -369,7 +369,7 @@ def test_json_has_no_infinite_numbers(trained):
     assert all(json.loads(line, parse_constant=refuse)["gap"] is None for line in lines)
     asked = trained("train", "train.txt", "-t", "t.txt", "-m", "o.safetensors", "--missing", "?", "--gap", "0.1")
     assert asked.status == 2
-    assert "--gap 0.1 does not go with missing labels" in asked.err
+    assert "--gap 0.1 cannot be combined with missing labels" in asked.err
 
 
 def test_progress_is_plain_lines_without_a_terminal(trained):

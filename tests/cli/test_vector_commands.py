@@ -157,17 +157,17 @@ def test_scale_of_the_start(program):
             ["--vectors", "others.txt"],
             "expected vectors of words in the data ('dog', 'barks', 'cat', ...), found others ('le', 'la', ...)",
         ),
-        (["--vectors", "binary.txt"], "must be saved as text"),
+        (["--vectors", "binary.txt"], "it is not UTF-8 text: save files in word2vec's binary format as text"),
         (
             ["--vectors", "glove.txt", "--recipe", "vectors_column=1"],
             "train.txt, line 1: expected the words that have vectors in column 1 (counted from 0), found 1 column of "
             "observations",
         ),
-        (["--vectors", "glove.txt", "--cache", "folder"], "--vectors glove.txt does not go with --cache folder"),
-        (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors does not go with --encoding bytes"),
+        (["--vectors", "glove.txt", "--cache", "folder"], "--vectors glove.txt cannot be combined with --cache folder"),
+        (["--vectors", "glove.txt", "--encoding", "bytes"], "--vectors cannot be combined with --encoding bytes"),
         (["--vectors", "glove.txt", "--format", "crfsuite"], "--vectors: not supported for CRFsuite files"),
         (["--vectors", "glove.txt", "--solver", "sgd-l1"], "--vectors glove.txt is not supported by --solver sgd-l1"),
-        (["--vectors", "glove.txt", "--order", "3"], "--order 3 does not go with negative values"),
+        (["--vectors", "glove.txt", "--order", "3"], "--order 3 cannot be combined with negative values"),
         (
             ["--vectors", "glove.txt", "--recipe", "vectors_scale=0"],
             "--recipe vectors_scale: expected a number above 0, found '0'",

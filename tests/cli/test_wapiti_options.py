@@ -33,7 +33,7 @@ def test_min_count_leaves_rare_attributes_out(files):
     assert (everything["attributes"], found["attributes"]) == (11, 6)
     assert names(Model.load("m")) <= {"U:the", "U:cat", "U:runs", "*1:_B-1", "*1:the", "B"}
     program = files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "2", "--cache", "c")
-    assert (program.status, "--min-count 2 does not go with --cache" in program.err) == (2, True)
+    assert (program.status, "--min-count 2 cannot be combined with --cache" in program.err) == (2, True)
     assert files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "1", "--cache", "c").status == 0
 
 

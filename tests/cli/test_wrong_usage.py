@@ -11,7 +11,7 @@ TRAIN = [
     ("--order none --solver sgd", f"--order none is not supported by --solver sgd; use {SOLVERS}, or --order 2"),
     (
         "--order 3 --rho1 0",
-        "--order 3 does not go with --rho1 0: no label n-gram would be zero then; use --rho1 above 0",
+        "--order 3 cannot be combined with --rho1 0: then every label n-gram would have a weight; use --rho1 above 0",
     ),
     ("--label-parts bio --solver cd", f"--label-parts bio is not supported by --solver cd; use {SOLVERS}"),
     ("--penalty tree --solver cd", "--penalty tree is not supported by --solver cd; use auto or fista, or --penalty "),
@@ -21,17 +21,17 @@ TRAIN = [
     ),
     (
         "--penalty tree --rho1 0",
-        "--penalty tree does not go with --rho1 0: it scales the norms of the groups, too; use",
+        "--penalty tree cannot be combined with --rho1 0: rho1 also scales the norms of the groups; use",
     ),
     (
         "--penalty tree --order 3 --order-factor 2",
-        "--penalty tree does not go with --order-factor 2; use --order-factor 1",
+        "--penalty tree cannot be combined with --order-factor 2; use --order-factor 1",
     ),
     ("--class-pairs", "--class-pairs needs --label-parts: the first part of a label says its class"),
-    ("--class-pairs --label-parts bio --order 3", "--class-pairs does not go with --order 3; use --order 2"),
+    ("--class-pairs --label-parts bio --order 3", "--class-pairs cannot be combined with --order 3; use --order 2"),
     (
         "--class-pairs --label-parts bio --dask local:1",
-        "--class-pairs does not go with --dask local:1; leave out --dask",
+        "--class-pairs cannot be combined with --dask local:1; leave out --dask",
     ),
     (
         "--solver sgd",
@@ -41,19 +41,25 @@ TRAIN = [
     ("--dask local:1 --solver cd", "--dask local:1 is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
     (
         "--cache F --dask local:1",
-        "--cache F does not go with --dask local:1: its workers keep the data; leave out --dask",
+        "--cache F cannot be combined with --dask local:1: its workers keep the data; leave out --dask",
     ),
     (
         "--min-count 2 --cache F",
-        "--min-count 2 does not go with --cache F: attributes are counted in memory; leave out",
+        "--min-count 2 cannot be combined with --cache F: attributes are counted in memory; leave out",
     ),
-    ("--min-count 2 --dask local:1", "--min-count 2 does not go with --dask local:1: attributes are counted in memory"),
-    ("--vectors v.txt --dask local:1", "--vectors v.txt does not go with --dask local:1"),
+    (
+        "--min-count 2 --dask local:1",
+        "--min-count 2 cannot be combined with --dask local:1: attributes are counted in memory",
+    ),
+    ("--vectors v.txt --dask local:1", "--vectors v.txt cannot be combined with --dask local:1"),
     ("--shard-tokens 5", "--shard-tokens 5 needs --cache"),
     ("--cache-memory 5", "--cache-memory 5 needs --cache"),
-    ("--vectors d.txt --cache F", "--vectors d.txt does not go with --cache F; leave out --cache"),
+    ("--vectors d.txt --cache F", "--vectors d.txt cannot be combined with --cache F; leave out --cache"),
     ("--vectors d.txt --solver cd", "--vectors d.txt is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),
-    ("--vectors d.txt --label-parts bio", "--label-parts bio does not go with --vectors d.txt: these condition whole"),
+    (
+        "--vectors d.txt --label-parts bio",
+        "--label-parts bio cannot be combined with --vectors d.txt: these condition whole",
+    ),
     ("--resume", "--resume needs --checkpoint"),
     ("--patience 3", "--patience 3 needs --dev"),
     ("--order-factor 2", "--order-factor 2 needs --order above 2"),
@@ -79,7 +85,10 @@ PATH = [
     ("--group-weight 2", "--group-weight 2 needs --penalty"),
     ("--patience 3", "--patience 3 needs --dev"),
     ("--rho2 search", "--rho2 search needs --dev: pairs of penalties are compared by their scores"),
-    ("--rho2 search --dev d.txt --n-rho 3", "--rho2 search does not go with --n-rho 3: the search chooses rho1, too"),
+    (
+        "--rho2 search --dev d.txt --n-rho 3",
+        "--rho2 search cannot be combined with --n-rho 3: the search also chooses rho1",
+    ),
 ]
 
 

@@ -298,13 +298,13 @@ def test_groups_of_features():
 
 def test_what_cannot_be_done_is_refused():
     corpus, _ = corpus_of(6, 40)
-    with pytest.raises(InputError, match="class_pairs does not go with order=3; use order=2"):
+    with pytest.raises(InputError, match="class_pairs cannot be combined with order=3; use order=2"):
         fit(corpus, parts=PARTS, order=3)
     with pytest.raises(InputError, match="label_parts is not supported by solver='sbcd'"):
         fit(corpus, parts=PARTS, solver="sbcd")
     halves = np.array_split(np.arange(corpus.n_sequences), 2)
     shards = Shards.in_process([partial(corpus.subset, half) for half in halves], threads=1)
-    with pytest.raises(InputError, match="class_pairs does not go with data in several shards"):
+    with pytest.raises(InputError, match="class_pairs cannot be combined with data in several shards"):
         fit(shards, parts=PARTS)
     with pytest.raises(InputError, match=r"classes of labels: expected label 0 itself.*parts.*found 3"):
         PARTS._replace(classes=(3, *PARTS.classes[1:])).core  # noqa: B018

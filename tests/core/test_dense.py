@@ -196,7 +196,9 @@ def test_other_mistakes():
         crf.predict(X, dense=[v[:, 1:] for v in VECTORS])
     with pytest.raises(InputError, match=r"dense: expected none.*model without.*found some"):
         plain.model_.encode(X, dense=VECTORS)
-    with pytest.raises(InputError, match="dense: expected sequences one by one, found lengths or sentences with it"):
+    with pytest.raises(
+        InputError, match="dense: expected a list of sequences without lengths or sentences, found one of these"
+    ):
         plain.predict(X, dense=VECTORS, lengths=[1])
     with pytest.raises(InputError, match="solver='sgd-l1' does not support dense columns; use auto"):
         CRF(solver="sgd-l1").fit(X, LABELLED, dense=VECTORS)

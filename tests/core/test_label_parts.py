@@ -252,7 +252,7 @@ def test_training_data_check_parts():
     corpus, _ = corpus_of(0)
     with pytest.raises(InputError, match="expected those of 5 labels, found those of 3"):
         TrainingData(corpus, parts=LabelParts(("a",), ((0,), (0,), ())))
-    with pytest.raises(InputError, match="label_parts does not go with a list of features"):
+    with pytest.raises(InputError, match="label_parts cannot be combined with a list of features"):
         TrainingData(corpus, parts=PARTS, numbers=np.arange(3))
     data = TrainingData(corpus, parts=PARTS)
     x = int(np.argmax(data.oracle.masses()[0]))

@@ -127,5 +127,5 @@ def test_questions_in_another_order():
     with pytest.raises(InputError, match="1 or more"):
         made.begin(0, 1)
     made.begin(2, 1)
-    with pytest.raises(InputError, match="once"):
+    with pytest.raises(InputError, match=r"expected one call of begin"):
         made.begin(2, 1)

@@ -180,7 +180,7 @@ def test_the_last_recipe_counts(files):
             "r.json, features and r.json, template: give only one",
         ),
         ({"ragged": True}, (), 2, "r.json, ragged needs --template"),
-        ({"min_count": 2}, ("--cache", "c"), 2, "--min-count 2 does not go with --cache c"),
+        ({"min_count": 2}, ("--cache", "c"), 2, "--min-count 2 cannot be combined with --cache c"),
         ({"format": "crfsuite"}, ("--features", "words"), 2, "--features: not supported for CRFsuite files"),
         ({"encoding": "klingon"}, (), 2, "r.json, encoding: expected utf-8, latin-1"),
         ({"vectors_window": 2}, (), 2, "r.json, vectors_window needs --vectors"),

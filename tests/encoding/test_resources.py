@@ -197,7 +197,7 @@ def test_mistakes_in_files(tmp_path, monkeypatch, kind, text, message):
         ("U:%d[0,0]", "line 1, column 9: expected ',' and the name of a resource, found ']'"),
         (
             "U:%d[0,0,citties]",
-            r"column 10: expected.*name.*resource.*given.*found 'citties]'",
+            r"column 10: expected the name of a given resource: .*found 'citties]'",
         ),
         ("U:%d[0,0,cities,4]", "expected ']' or ':' and a class, for a lexicon"),
         ("U:%d[0,0,cities:LOC]", r"expected.*class.*lexicon cities.*found 'LOC]'"),
@@ -211,7 +211,7 @@ def test_mistakes_in_templates(line, message):
 
 
 def test_mistakes():
-    with pytest.raises(InputError, match=r"a look-up in a resource that is given .*; none is"):
+    with pytest.raises(InputError, match=r"a look-up in a given resource .*; none was given"):
         Template("U:%d[0,0,x]")
     with pytest.raises(InputError, match="expected different names, found two called cities"):
         Template("U:%d[0,0,cities]", resources=[CITIES, CITIES])

@@ -124,7 +124,7 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"token_weight": [[1], [1, 1, 1]]},
-            "^sequence 1, position 2: expected one weight a token, found more",
+            "^sequence 1, position 2: expected one weight per token, found more",
         ),
         (
             {"token_weight": [[1], [1, -2]]},

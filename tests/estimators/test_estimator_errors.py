@@ -43,7 +43,7 @@ def test_nothing_is_answered_before_training(method):
         ([[3]], [["A"]], {}, "sequence 0, position 0: expected a token"),
         ([["a"]], [[1.5]], {}, "sequence 0, position 0: expected a label"),
         ([["a"], ["b"]], [["A"], ["B"]], {"sample_weight": [1.0]}, "sequence 1: expected.*sequence weights"),
-        ([["a"]], [["A"]], {"sample_weight": [[1.0, 2.0]]}, "expected one weight a token, found more"),
+        ([["a"]], [["A"]], {"sample_weight": [[1.0, 2.0]]}, "expected one weight per token, found more"),
         ([["a"]], [["A"]], {"sample_weight": [-1.0]}, "expected a finite weight >= 0"),
         ([["a"]], [["A"]], {"sample_weight": [0.0]}, "expected a weight above zero"),
         (np.ones((3, 2)), [["A"] * 3], {}, "X: expected lengths="),

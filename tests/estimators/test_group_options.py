@@ -142,7 +142,7 @@ def test_the_program_takes_a_penalty(program):
             ("--penalty", "tree", "--solver", "sbcd"),
             "tree is not supported by --solver sbcd; use auto or fista",
         ),
-        (("--penalty", "tree", "--rho1", "0"), "--penalty tree does not go with --rho1 0"),
+        (("--penalty", "tree", "--rho1", "0"), "--penalty tree cannot be combined with --rho1 0"),
     ],
 )
 def test_wrong_use(program, options, message):

@@ -102,7 +102,7 @@ def test_command_line_refuses(program):
         assert program(*common, "--order-factor", "0.5").status == 2
         wrong = program(*common, "--order-factor", "2", "--penalty", "tree")
         assert wrong.status == 2
-        assert "--penalty tree does not go with --order-factor 2; use --order-factor 1" in wrong.err
+        assert "--penalty tree cannot be combined with --order-factor 2; use --order-factor 1" in wrong.err
         wrong = program(*common, "--solver", "sbcd")
         assert wrong.status == 2
         assert "--order 3 is not supported by --solver sbcd; use auto, owlqn" in wrong.err

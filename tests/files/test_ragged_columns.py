@@ -61,10 +61,10 @@ def test_ragged_files_of_bytes_in_a_cache(program):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--vectors", "v.txt"], "--vectors v.txt does not go with --dask tcp://127.0.0.1:1"),
+        (["--vectors", "v.txt"], "--vectors v.txt cannot be combined with --dask tcp://127.0.0.1:1"),
         (
             ["--min-count", "2"],
-            "2 does not go with --dask tcp://127.0.0.1:1: attributes are counted in memory",
+            "2 cannot be combined with --dask tcp://127.0.0.1:1: attributes are counted in memory",
         ),
     ],
 )

@@ -119,7 +119,7 @@ def test_what_does_not_go_together():
     X, y = data()
     with pytest.raises(InputError, match="class_pairs=True needs label_parts"):
         CRF(solver_options={"class_pairs": True}).fit(X, y)
-    with pytest.raises(InputError, match="class_pairs=True does not go with order=3; use order=2"):
+    with pytest.raises(InputError, match="class_pairs=True cannot be combined with order=3; use order=2"):
         CRF(label_parts="|", order=3, solver_options={"class_pairs": True}).fit(X, y)
     crf, _, _ = trained()
     model = crf.model_
@@ -160,10 +160,10 @@ def test_the_program(program, tmp_path):
     assert program("report", "m.safetensors", "-o", "report.html").status == 0
     for wrong, message in (
         (["--class-pairs"], "--class-pairs needs --label-parts"),
-        ([*how, "--order", "3"], "--class-pairs does not go with --order 3; use --order 2"),
+        ([*how, "--order", "3"], "--class-pairs cannot be combined with --order 3; use --order 2"),
         (
             [*how, "--cache", "c", "--shard-tokens", "50"],
-            "--class-pairs does not go with --shard-tokens 50",
+            "--class-pairs cannot be combined with --shard-tokens 50",
         ),
     ):
         failed = program("train", "-m", "n.safetensors", *wrong, *files)

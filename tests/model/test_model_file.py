@@ -184,7 +184,7 @@ def test_where_no_model_can_be(model, tmp_path):
         Model.load(tmp_path / "nosuch")
     with pytest.raises(OSError, match="directory"):
         Model.load(tmp_path)
-    with pytest.raises(InputError, match="expected a sparsecrf model, found something that is no file"):
+    with pytest.raises(InputError, match="expected a sparsecrf model, found something that is not a file"):
         Model.load(os.devnull)
 
 

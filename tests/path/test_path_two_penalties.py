@@ -201,8 +201,8 @@ def test_folds_search_together(task):
     ("options", "found"),
     [
         ({"rho2": "best"}, "rho2: expected a number or 'search', found 'best'"),
-        ({"rho2": "search", "rho1": [1.0]}, "rho2='search' does not go with rho1: the search chooses rho1, too"),
-        ({"rho2": "search", "n_rho": 3}, "rho2='search' does not go with n_rho=3"),
+        ({"rho2": "search", "rho1": [1.0]}, "rho2='search' cannot be combined with rho1: the search also chooses rho1"),
+        ({"rho2": "search", "n_rho": 3}, "rho2='search' cannot be combined with n_rho=3"),
         ({"rho2": "search", "dev": None}, "rho2='search' needs dev"),
     ],
 )

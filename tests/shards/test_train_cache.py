@@ -81,7 +81,11 @@ def test_the_program(ready):
             2,
             "cache is not supported by --solver sgd-l1",
         ),
-        (["train.txt", "--cache", "cache", "--dask", "local:1"], 2, "--cache cache does not go with --dask local:1"),
+        (
+            ["train.txt", "--cache", "cache", "--dask", "local:1"],
+            2,
+            "--cache cache cannot be combined with --dask local:1",
+        ),
         (["train.txt", "--shard-tokens", "5"], 2, "--cache"),
         (["train.txt", "--cache", "cache", "--shard-tokens", "0"], 2, "--shard-tokens"),
         (["train.txt", "--cache-memory", "5"], 2, "--cache-memory 5 needs --cache"),

@@ -72,7 +72,7 @@ def test_no_bound_where_the_loss_is_not_convex():
     found = fit(corpus, rho1=0.1, rho2=0.1, max_iter=20)
     assert found.gap == np.inf
     assert all(record.gap in (None, np.inf) for record in found.history)
-    with pytest.raises(InputError, match=r"gap=0\.001 does not go with missing labels or label sets: the loss"):
+    with pytest.raises(InputError, match=r"gap=0\.001 cannot be combined with missing labels or label sets: the loss"):
         fit(corpus, rho1=0.1, rho2=0.1, gap=1e-3)
 
 

@@ -170,12 +170,16 @@ def test_refused():
     for solver in ("sbcd", "cd"):
         with pytest.raises(InputError, match=f"order=3 is not supported by solver='{solver}'; use auto, owlqn"):
             fit(data, order=3, solver=solver)
-    with pytest.raises(InputError, match=r"order=3 does not go with rho1=0\.0: no label n-gram would be zero"):
+    with pytest.raises(
+        InputError, match=r"order=3 cannot be combined with rho1=0\.0: then every label n-gram would have a weight"
+    ):
         fit(data, order=3, rho1=0.0)
-    with pytest.raises(InputError, match="order=3 does not go with a list of features; use order=2"):
+    with pytest.raises(InputError, match="order=3 cannot be combined with a list of features; use order=2"):
         fit(data, order=3, numbers=np.array([0], dtype=np.int64))
     missing = make_problem(3, 2, [5, 4], 3, missing=0.4).corpus()
-    with pytest.raises(InputError, match="order=3 does not go with missing labels or label sets: nothing bounds"):
+    with pytest.raises(
+        InputError, match="order=3 cannot be combined with missing labels or label sets: the gradients of label n-grams"
+    ):
         fit(missing, order=3)
 
 

@@ -112,7 +112,9 @@ def test_refused():
     for wrong in (0.5, 0, -1, float("nan"), float("inf"), "2", None, True):
         with pytest.raises(InputError, match="order_factor: expected a finite number >= 1"):
             fit(data, order=3, order_factor=wrong)
-    with pytest.raises(InputError, match=r"penalty='tree' does not go with order_factor=2\.0; use order_factor=1"):
+    with pytest.raises(
+        InputError, match=r"penalty='tree' cannot be combined with order_factor=2\.0; use order_factor=1"
+    ):
         fit(data, order=3, order_factor=2.0, penalty="tree")
 
 

@@ -193,9 +193,9 @@ def test_a_parameter_of_scikit_learn(old):
     ("make", "message"),
     [
         (lambda old: CRF(prior=3), "prior: expected a Model or the file of one, found int"),
-        (lambda old: CRF(prior=old, order=3), "prior does not go with order=3"),
+        (lambda old: CRF(prior=old, order=3), "prior cannot be combined with order=3"),
         (lambda old: CRF(prior=old, solver="sbcd"), "prior is not supported by solver='sbcd'"),
-        (lambda old: CRF(prior=old, label_parts="|"), "prior does not go with label_parts"),
+        (lambda old: CRF(prior=old, label_parts="|"), "prior cannot be combined with label_parts"),
         (lambda old: CRF(prior=with_vectors()), "prior: expected a model without vectors"),
         (
             lambda old: CRF(prior=CRF(order=3, rho1=0.01).fit(X_OLD, Y_OLD).model_),

@@ -252,7 +252,7 @@ def test_checkpoint_goes_on_to_the_same_bits(tmp_path, seed):
 
 
 def test_refused():
-    with pytest.raises(InputError, match=r"order=3 does not go with rho1=0\.0"):
+    with pytest.raises(InputError, match=r"order=3 cannot be combined with rho1=0\.0"):
         fit(corpus(), order=3, solver="sgd", rho1=0.0)
     with pytest.raises(InputError, match=r"order=3 is not supported by solver='sgd'; use auto, .* or sgd-l1"):
         fit(corpus(), order=3, solver="sgd", rho1=1.0)

@@ -139,10 +139,10 @@ struct Inflater {
                 out += static_cast<char>(symbol);
                 continue;
             }
-            if ((symbol -= 257) >= std::size(kLengthBase)) fail("a length that there is");
+            if ((symbol -= 257) >= std::size(kLengthBase)) fail("a valid length code");
             const std::size_t length = kLengthBase[symbol] + bits.take(kLengthExtra[symbol]);
             const unsigned far = distances.next(bits);
-            if (far >= std::size(kDistanceBase)) fail("a distance that there is");
+            if (far >= std::size(kDistanceBase)) fail("a valid distance code");
             const std::size_t distance = kDistanceBase[far] + bits.take(kDistanceExtra[far]);
             if (distance > out.size()) fail("a distance within the content");
             check_room(length);
@@ -179,7 +179,7 @@ struct Inflater {
             const unsigned times = symbol == 16   ? 3 + bits.take(2)
                                    : symbol == 17 ? 3 + bits.take(3)
                                                   : 11 + bits.take(7);
-            if (times > n_literals + n_distances - k) fail("a repetition that ends in time");
+            if (times > n_literals + n_distances - k) fail("a repetition within the table");
             std::fill_n(lengths.begin() + k, times, value);
             k += times;
         }
@@ -203,13 +203,14 @@ struct Inflater {
                     dynamic();
                     break;
                 default:
-                    fail("a kind of block that there is");
+                    fail("a block of type 0, 1 or 2");
             }
         }
         std::uint32_t promised = 0;  // big-endian
         for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);
-        if (promised != adler32(out)) throw InputError("zlib: expected the checksum of the content, found another");
-        if (!bits.at_end()) throw InputError("zlib: expected nothing behind the checksum, found more bytes");
+        if (promised != adler32(out))
+            throw InputError("zlib: expected the checksum of the content, found a different one");
+        if (!bits.at_end()) throw InputError("zlib: expected nothing after the checksum, found more bytes");
     }
 };
 
@@ -223,7 +224,9 @@ std::string inflate(std::string_view packed, std::size_t most) {
 
 std::string from_base64(std::string_view text) {
     constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const auto wrong = [] { return InputError("base64: expected groups of four digits, found something else"); };
+    const auto wrong = [] {
+        return InputError("base64: expected groups of four base64 digits, found other characters");
+    };
     if (text.size() % 4 != 0) throw wrong();
     std::size_t padding = 0;
     while (padding < 2 && text.ends_with('=')) {

@@ -27,7 +27,7 @@ class Parser {
    private:
     [[noreturn]] void fail(const char* expected) const {
         const std::string found =
-            at_ < text_.size() ? message("'", utf8_prefix(text_.substr(at_), 10), "'") : "its end";
+            at_ < text_.size() ? message("'", utf8_prefix(text_.substr(at_), 10), "'") : "the end of the text";
         throw InputError(message("byte ", at_, ": expected ", expected, ", found ", found));
     }
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }

@@ -261,7 +261,7 @@ class Reader {
         Digest digest;
         add_header(digest, header_);
         digest.add(file_->bytes().subspan(sizeof(Header)));
-        if (digest.value() != header_.digest) wrong(message("content with digest ", header_.digest), "it damaged");
+        if (digest.value() != header_.digest) wrong(message("content with digest ", header_.digest), "damaged content");
         if (options_.digest && *options_.digest != header_.digest) {
             wrong(message("content with digest ", *options_.digest), "other content, with ", header_.digest);
         }

@@ -30,7 +30,7 @@ LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, 
         const auto begin = cell_.begin() + ptr[y], end = cell_.begin() + ptr[y + 1];
         std::sort(begin, end);
         if (std::adjacent_find(begin, end) != end) {
-            throw InputError(message("parts of labels: expected each part once, found one of label ", y, " twice"));
+            throw InputError(message("parts of labels: expected each part once, found a part of label ", y, " twice"));
         }
     }
     if (!class_cell.empty()) set_classes(class_cell);

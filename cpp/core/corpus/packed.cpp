@@ -114,13 +114,14 @@ StringTable unpack_names(std::span<const std::uint8_t> bytes) {
         if (shared == kInByte) shared += std::min(left.number(), INT64_MAX / 2);
         if (rest == kInByte) rest += std::min(left.number(), INT64_MAX / 2);
         if (shared > std::min(kMostShared, static_cast<std::int64_t>(before.size()))) {
-            throw InputError(message("string ", ptr.size() - 1, ": expected it to share at most ", before.size(),
-                                     " bytes (255), found ", shared));
+            throw InputError(message("string ", ptr.size() - 1, ": expected at most ", before.size(),
+                                     " shared bytes (255), found ", shared));
         }
         name.assign(before, 0, static_cast<std::size_t>(shared));
         name += left.text(rest);
         if (ptr.size() > 1 && name <= before) {
-            throw InputError(message("string ", ptr.size() - 1, ": expected it after the one before, found it is not"));
+            throw InputError(
+                message("string ", ptr.size() - 1, ": expected strings in ascending order, found a smaller one"));
         }
         text += name;
         ptr.push_back(static_cast<std::int64_t>(text.size()));

@@ -203,7 +203,7 @@ Container read_container(std::span<const std::byte> file, std::string source, st
     if (check == Check::structure) return made;
     if (stated.empty() || stated.mapped() != digest(made.metadata, made.arrays)) {
         throw InputError(message(made.source, ": expected content with digest ",
-                                 stated.empty() ? "none" : stated.mapped(), ", found it damaged"));
+                                 stated.empty() ? "none" : stated.mapped(), ", found damaged content"));
     }
     return made;
 }

@@ -75,7 +75,7 @@ void Sequence::add_vector(std::span<const double> values) {
     const ModelParts& parts = model_->parts();
     const std::string where = message("position ", n_tokens_);
     const auto width = static_cast<std::size_t>(model_->vector_width());
-    if (width == 0) throw InputError(where + ": expected no vector, which the model has no use for, found one");
+    if (width == 0) throw InputError(where + ": expected no vector, since the model uses none, found one");
     if (values.size() != width) {
         throw InputError(message(where, ": expected a vector of ", width, " numbers, found ", values.size()));
     }
@@ -118,7 +118,8 @@ void Sequence::check_token() const {
 
 void Sequence::read_into(TokenEncoder& encoder) const {
     if (tokens_.entries.size() != tokens_.begin(static_cast<std::size_t>(n_tokens_))) {
-        throw InputError(message("position ", n_tokens_, ": expected the end of the token, found it unfinished"));
+        throw InputError(message("position ", n_tokens_,
+                                 ": expected a finished token, found an unfinished one (call sparsecrf_end_token)"));
     }
     encoder.begin();
     encoder.tokens() = tokens_;

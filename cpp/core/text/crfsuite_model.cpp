@@ -53,7 +53,7 @@ std::uint32_t lookup3(std::string_view text) {
 void CrfsuiteModel::fail(const std::string& what) const { throw InputError(message(source_, ": ", what)); }
 
 std::uint32_t CrfsuiteModel::u4(std::uint64_t at) const {
-    if (at + 4 > data_.size()) fail(message("expected a number at byte ", at, ", found the file to end"));
+    if (at + 4 > data_.size()) fail(message("expected a number at byte ", at, ", found the end of the file"));
     std::uint32_t made = 0;
     for (int k = 3; k >= 0; --k) made = made << 8 | static_cast<unsigned char>(data_[at + static_cast<unsigned>(k)]);
     return made;

@@ -97,8 +97,8 @@ struct Template::Parser {
         if (!made.resource) {
             std::string given;
             for (const auto& resource : out.resources_) given += (given.empty() ? "" : ", ") + resource->name();
-            fail(given.empty() ? "a look-up in a resource that is given (a lexicon, clusters or word classes); none is"
-                               : message("the name of a resource that is given: ", given),
+            fail(given.empty() ? "a look-up in a given resource (a lexicon, clusters or word classes; none was given)"
+                               : message("the name of a given resource: ", given),
                  start);
         }
         skip_blanks();

@@ -53,9 +53,8 @@ std::string VectorText::where() const { return message(source_, ", line ", line_
 
 void VectorText::wrong_width(std::string_view line, std::size_t found) const {
     const std::string expected = width_ > 0 ? std::to_string(width_) : "some";
-    const char* hint = utf8_error(line) == line.npos
-                           ? ""
-                           : "; it is no text in UTF-8: files in word2vec's binary format must be saved as text";
+    const char* hint =
+        utf8_error(line) == line.npos ? "" : "; it is not UTF-8 text: save files in word2vec's binary format as text";
     throw InputError(message(where(), ": expected a word and ", expected, " numbers, found ", found,
                              found == 1 ? " number" : " numbers", hint));
 }

@@ -69,7 +69,7 @@ void WordClusters::add(const std::vector<std::string_view>& sentence) {
 }
 
 void WordClusters::begin(std::int64_t n_classes, std::int64_t min_count) {
-    if (begun_) throw InputError("clusters: expected begin() once, found it again");
+    if (begun_) throw InputError("clusters: expected one call of begin(), found a second");
     if (n_classes < 1) throw InputError(message("clusters: expected 1 or more of them, found ", n_classes));
     for (std::uint32_t id = 0; id < table_.size(); ++id) {
         if (counts_[id] >= min_count) words_.push_back(id);
@@ -175,7 +175,7 @@ void WordClusters::gains(const Around& before, const Around& after, Count itself
 }
 
 void WordClusters::check_finished() const {
-    if (!finished_) throw InputError("clusters: expected finish() before this question");
+    if (!finished_) throw InputError("clusters: expected finish() before this call");
 }
 
 std::int64_t WordClusters::exchange(int threads) {

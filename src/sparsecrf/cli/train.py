@@ -81,7 +81,7 @@ class RunOptions:
     prior: Annotated[
         str | None,
         Declared(
-            "Learn what differs from this model: penalties are on the differences from its weights. Its labels, "
+            "Use this model as a prior: penalise differences from its weights. Its labels, "
             "template and start label are used as for --init; weights of attributes that the data do not have stay as "
             "they are. For the "
             "solvers auto, owlqn, lbfgs and fista.",

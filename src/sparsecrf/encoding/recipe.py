@@ -91,7 +91,7 @@ class Recipe:
 
     @property
     def record(self) -> dict[str, str]:
-        """The entry for a model's training record, without anything that the model itself shows."""
+        """The entry for a model's training record, without settings that the model itself stores."""
         found = {} if self.encoding in (None, UTF8) else {"encoding": str(self.encoding)}
         return {**found, "format": self.reader.name} if isinstance(self.reader, Records) else found
 
@@ -195,10 +195,10 @@ class Recipe:
             raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
 
     def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
-        """The same for vectors, of this recipe or of the other."""
+        """Raise for invalid settings of vectors, in this recipe or in the other."""
         if vectors is not None and charset.is_bytes:
             found = f"{self['encoding']} bytes"
-            raise OptionError(f"{self['vectors']} does not go with {found}: words are looked up as text")
+            raise OptionError(f"{self['vectors']} cannot be combined with {found}: words are looked up as text")
         for setting in ("vectors_words", "vectors_column", "vectors_window"):
             if getattr(self, setting) and self.vectors is None:
                 raise OptionError(f"{self[setting]} needs {self['vectors']}")
@@ -215,7 +215,8 @@ class Recipe:
         return [*self.resources, *made]
 
     def _n_observed(self, file: str, format: Format) -> int:
-        """Columns before the label, by the first line: the features `columns` must be known before data are read."""
+        """The number of columns before the label in the first line, which the features `columns` need before data are
+        read."""
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
             expected = "expected a file whose lines all have the same number of columns"

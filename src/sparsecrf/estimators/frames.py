@@ -51,7 +51,9 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     otherwise used, by name or by value.
     """
     if not is_frame(X):
-        raise InputError(f"sentences: expected a data frame with it, found {type(X).__name__}; lists need none")
+        raise InputError(
+            f"sentences: expected X to be a data frame, found {type(X).__name__}; leave sentences out for lists"
+        )
     columns = list(X.columns)
     names, values = _told_apart_by(X, sentences)
     label = y if isinstance(y, str) else None

@@ -157,7 +157,7 @@ def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -
     if dense is None:
         return X
     if lengths is not None or sentences is not None:
-        raise InputError("dense: expected sequences one by one, found lengths or sentences with it")
+        raise InputError("dense: expected a list of sequences without lengths or sentences, found one of these")
     return paired(sequences(X), dense)
 
 

@@ -1,9 +1,9 @@
 """Arrays and text in one safetensors file, with a digest: the common format of model files and checkpoints.
 
-The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with blanks to a multiple
-of 8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without
-gaps. Any safetensors reader can open it. It is read here without that package and without NumPy, which take longer to
-import than most models take to load, and more strictly: a damaged file must not be mistaken for another one.
+The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with blanks to a multiple of
+8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without
+gaps. Any safetensors reader can open it. This reader uses neither that package nor NumPy, which take longer to import
+than most models take to load. It is also stricter: it must detect every damaged file.
 
 The metadata name the `format` and its `version`, and `digest` is a SHA-256 over all the rest.
 """
@@ -36,7 +36,8 @@ class Array(NamedTuple):
     data: memoryview[Any]  #: the numbers, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
-        """The numbers, if they are of this type in one dimension (of this length). The core takes them as an array."""
+        """The numbers, which the core takes as an array. Raises unless they have this type, one dimension and this
+        length."""
         if self.dtype != dtype or len(self.shape) != 1 or (length is not None and len(self.data) != length):
             expected = f"{dtype}[{'any length' if length is None else length}]"
             raise InputError(f"{where}: expected {expected}, found {self.dtype}{list(self.shape)}")
@@ -76,7 +77,7 @@ def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[
     arrays = _arrays(header, data[begin:], source)
     digest = described.pop("digest", None)
     if digest != _digest(described, arrays):
-        raise InputError(f"{source}: expected content with digest {digest}, found it damaged")
+        raise InputError(f"{source}: expected content with digest {digest}, found damaged content")
     return described, arrays
 
 
@@ -177,7 +178,7 @@ def _raw(view: memoryview[Any]) -> memoryview[Any]:
 
 
 def _digest(metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> str:
-    """A hash of everything in the file but itself."""
+    """A hash of everything in the file except the digest."""
     h = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]

@@ -26,7 +26,7 @@ from sparsecrf.compatibility import Named, OptionError
 KEY = "calibration"  #: key in the training record: `Calibration.to_json` for each kind of question
 SEQUENCES, TOKENS, SPANS = "sequences", "tokens", "spans"
 KINDS = (SEQUENCES, TOKENS, SPANS)
-MIN_SENTENCES = 19  #: the smallest number that allows a coverage of 0.95
+MIN_SENTENCES = 19  #: the smallest number of sentences that allows a coverage of 0.95
 
 _DIGITS = 1e6  # sums of shares are rounded up to millionths: sets can only become larger
 _THINNED = 0.99  # neighbours differ by at least a hundredth in the number of misses
@@ -105,8 +105,8 @@ def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
     record = training.get(KEY)
     if record is None:
         raise InputError(
-            "coverage: expected a calibrated model, found one that is not; `sparsecrf calibrate MODEL DATA` or "
-            "CRF.calibrate(X, y) does it with held-out data"
+            "coverage: expected a calibrated model, found one that is not; run `sparsecrf calibrate MODEL DATA` or "
+            "CRF.calibrate(X, y) with held-out data"
         )
     found = record.get(kind) if isinstance(record, Mapping) else None
     if found is None and isinstance(record, Mapping):
@@ -120,7 +120,7 @@ def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(found: Any) -> Calibration:
-    """Check a calibration from a file, which may contain anything."""
+    """Check a calibration read from a file."""
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):

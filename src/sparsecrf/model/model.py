@@ -374,7 +374,7 @@ class Model(AnsweringModel):
         if sequence is not None:
             return explain_sequence(self, sequence, labels, **options)
         if labels is not None:
-            raise InputError("labels: expected the sequence that they are of, found none")
+            raise InputError("labels: expected a sequence with them, found none")
         return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ class OneRho2:
     rho2: float
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, in this order, given what was tried and its errors; empty when done."""
+        """The penalties to try next, in this order, given those tried and their errors; empty when done."""
         return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
@@ -58,13 +58,13 @@ class SearchBoth:
 
     capabilities: ClassVar = Capabilities(
         needs={Trait.DEV: "pairs of penalties are compared by their scores"},
-        refuses={Trait.GRID: "the search chooses rho1, too"},
+        refuses={Trait.GRID: "the search also chooses rho1"},
     )
 
     largest: float  #: rho_max
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, given what was tried and its errors; empty when the search has ended."""
+        """The penalties to try next, given those tried and their errors; empty when the search has ended."""
         if down := self._down(tried, errors):
             return down
         if min(errors) == 0:
@@ -72,7 +72,7 @@ class SearchBoth:
         return (self._untried(tried, errors) or self._halves(tried, errors))[:1]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """A lower bound on the number still to try: on the way down, and the two neighbours in rho2 after it."""
+        """A lower bound on the number still to try: the rest of the descent, then the two neighbours in rho2."""
         if self._down(tried, errors):
             rho1, of_rho1 = self._line(START, tried, errors)
             return self._search.left(rho1, of_rho1) + (0 if errors and min(errors) == 0 else 2)

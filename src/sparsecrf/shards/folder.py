@@ -7,7 +7,7 @@ A folder, written once by `encode_folder` (shards/encode_folder.py) and reused a
     manifest.json           what it was made from, as a hash; the template; counts and digests of the other files
 
 Ids only grow while the data are read, so those of early shards stay valid: a shard is opened with the final counts.
-Everything is checked against the manifest, and the manifest against a digest of its own.
+Everything is checked against the manifest, and the manifest against its own digest.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise damaged(folder, f"{file}: expected JSON, found something else ({error})") from error
     if not whole:
-        raise damaged(folder, f"{file}: expected content with its digest, found it damaged")
+        raise damaged(folder, f"{file}: expected content with its digest, found damaged content")
     found = entries.get("format"), entries.get("version")
     if found != (FORMAT, VERSION):
         raise damaged(
@@ -236,7 +236,7 @@ def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) 
     except FileNotFoundError:
         raise InputError(f"{file}: expected labels and attributes, found no file") from None
     if hashlib.sha256(content).hexdigest() != entries["vocabulary"]:
-        raise InputError(f"{file}: expected content with digest {entries['vocabulary']}, found it damaged")
+        raise InputError(f"{file}: expected content with digest {entries['vocabulary']}, found damaged content")
     _, arrays = unpack(memoryview(content), str(file), _VOCABULARY_FORMAT, VERSION)
     if arrays.keys() != (expected := names(empty.labels, empty.attributes).keys()):
         raise InputError(f"{file}: expected the arrays {sorted(expected)}, found {sorted(arrays)!r:.200}")

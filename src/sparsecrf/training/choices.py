@@ -28,7 +28,7 @@ def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None
 
 
 def choices_of(given: Mapping[str, Any]) -> list[Choice]:
-    """The options that others may depend on."""
+    """The options on which others may depend."""
     declared = declared_choices(FitOptions, given)
     by_value = [(name, value, _BY_VALUE[name](value)) for name, value in given.items() if name in _BY_VALUE]
     found = [Choice(name, _shown(value), brought) for name, value, brought in by_value if brought is not None]
@@ -63,7 +63,7 @@ def _solver(name: Any) -> Capabilities:
 
 
 def penalties_of(rho1: Rho1Choice, rho2: Any) -> tuple[float, float]:
-    """Both as numbers: "small" stands for a rho1 and, if rho2 is the default, a rho2."""
+    """Both penalties as numbers: "small" sets rho1 and, if rho2 is the default, rho2."""
     if rho2 == SEARCH:
         raise OptionError(
             Named("rho2", rho2), " is for path and CRFCV; for one fit, give a number or ", Named("rho1", AUTO)
@@ -101,8 +101,8 @@ def _label_parts(asked: Any) -> Capabilities | None:
 #: Capabilities of penalties that are chosen from the data.
 CHOSEN = Capabilities(
     refuses={
-        Trait.SHARDS: "penalties are chosen on parts of data that are in memory",
-        Trait.PRIOR: "penalties are chosen without one",
+        Trait.SHARDS: "the search needs data in memory",
+        Trait.PRIOR: "the search does not support a prior",
     }
 )
 _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {

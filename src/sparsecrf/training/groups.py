@@ -66,11 +66,11 @@ class Cells(NamedTuple):
 
 
 class Grouping(PenaltyKind):
-    """A penalty over groups by some rule."""
+    """A penalty over groups that a rule defines."""
 
     capabilities = Capabilities(
         frozenset({Trait.GROUPS}),
-        refuses={Trait.NO_L1: "it scales the norms of the groups, too", Trait.ORDER_FACTOR: ""},
+        refuses={Trait.NO_L1: "rho1 also scales the norms of the groups", Trait.ORDER_FACTOR: ""},
     )
 
     def make(self, strengths: Strengths, data: TrainingData) -> GroupPenalty:
@@ -81,7 +81,7 @@ class Grouping(PenaltyKind):
         raise NotImplementedError
 
     def keys_of(self, data: TrainingData, numbers: Keys) -> dict[str, Keys]:
-        """The same for features by number."""
+        """Like `keys`, for features by number."""
         return self.keys(Cells.of(data, numbers))
 
     def weights_of(self, keys: Keys, usual: Floats) -> Floats:
@@ -89,7 +89,7 @@ class Grouping(PenaltyKind):
         return usual
 
     def description(self) -> bytes:
-        """What defines the penalty besides the keys."""
+        """The settings that define the penalty besides the keys."""
         return b""
 
 
@@ -211,17 +211,16 @@ class OwnGroups(Grouping):
 
 
 class FeatureGroups(Grouping):
-    """Groups of features of your own, as `penalty=`.
+    """User-defined groups of features, for `penalty=`.
 
     Parameters
     ----------
     path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
-        start; where labels have parts, a part may stand in place of a label) that returns the groups of this feature,
-        the largest first, as a list of any hashable values; an empty list: none. A group is identified by the list up
-        to it, so groups are nested or disjoint.
-    weights : the weight of a group by that list (a tuple); None, or where there is none: the square root of the number
-        of its features that occur in the data.
-    name : its name in model files.
+        start; if labels have parts, a part may replace a label) that returns the groups of this feature, the largest
+        first, as a list of any hashable values; an empty list: none. A group is identified by the list up to it, so
+        groups are nested or disjoint.
+    weights : the weight of a group by that list (a tuple). The default is the square root of the number of its features
+    that occur in the data. name : the name of the penalty in model files.
     """
 
     def __init__(

@@ -1,14 +1,14 @@
 """Label n-grams of three labels and more: their numbers, their counts, and the next level of a screening.
 
 The n-grams (x, y_1 .. y_k) of an attribute x are unlimited, so they are numbered in order of first use (`NgramTable`).
-Nothing is lost: another label in front can only lower expectation and count,
+Screening still covers all of them: another label in front can only lower expectation and count,
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
 so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
 (values must not be negative; a rho1 that grows with the length, as in `order_penalty`, only rules out more). Screening
-goes level by level and extends only strings above rho1, and these only by labels b with a bound on E[x, b g], or C[x, b
-g] itself, above rho1 (`Oracle.ngram_bounds`).
+proceeds level by level. It extends only strings above rho1, and only by labels b for which C[x, b g] or a bound on E[x,
+b g] exceeds rho1 (`Oracle.ngram_bounds`).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _ROUNDED = 1.0 + 1e-9  # sums of probabilities are rounded
 
 
 class NgramSpace:
-    """The label n-grams of some training data, up to `order` labels (None: no limit), of the given attributes (None:
-    of all that condition label pairs)."""
+    """The label n-grams of a data set, up to `order` labels (None: no limit), of the given attributes (None: all that
+    condition label pairs)."""
 
     capabilities = Capabilities(
         frozenset({Trait.NGRAMS}),
         refuses={
-            Trait.NO_L1: "no label n-gram would be zero then",
-            Trait.MISSING: "nothing bounds the gradients of label n-grams there",
-            Trait.NEGATIVE: "nothing bounds the gradients of label n-grams there",
+            Trait.NO_L1: "then every label n-gram would have a weight",
+            Trait.MISSING: "the gradients of label n-grams then have no bound",
+            Trait.NEGATIVE: "the gradients of label n-grams then have no bound",
             Trait.LISTED: "",
         },
     )
@@ -56,7 +56,7 @@ class NgramSpace:
     ) -> None:
         self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
-        #: Whether strings may begin with the start label: not if first positions have no pair (`start=False`).
+        #: Whether strings may begin with the start label; not with `start=False`, where first positions have no pair.
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # counts by index in the table
@@ -100,8 +100,8 @@ class NgramSpace:
         return lengths
 
     def longer(self, known: WorkingSet, w: Floats, expected: Floats, n_labels: int, threshold: float) -> Numbers:
-        """Numbers of all n-grams of n_labels that could violate their condition at w, given E of all features of one
-        label less with max(E, C) above the threshold."""
+        """Numbers of all n-grams of n_labels labels that could violate their condition at w, given E of all features
+        with one label less whose max(E, C) exceeds the threshold."""
         Y = self.numbering.n_labels
         attribute, strings, place = self._of_length(known, n_labels - 1)
         above = (

@@ -73,7 +73,7 @@ def learn_from_mistakes(
 def _record(corpus: Corpus, algorithm: str, stopped_by: str, iterations: int, n_features: int) -> dict[str, Any]:
     return {
         "solver": algorithm,
-        "certificate": f"none: {_WORDS[algorithm]} maximises no likelihood",
+        "certificate": f"none: {_WORDS[algorithm]} does not maximise a likelihood",
         "stopped_by": stopped_by,
         "iterations": iterations,
         "features": n_features,

@@ -189,7 +189,7 @@ def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     unigram, unigram_w, bigram, bigram_w = [], [], [], []
     for where, name, previous, label, w in rows:
         if name[0] == "*" and previous == "#" and "#" in labels:
-            raise InputError(f"{where}: expected # to be no label, found one: convert the model file itself")
+            raise InputError(f"{where}: expected no label named #, found one: convert the model file itself")
         if name[0] == "u" or (name[0] == "*" and previous == "#"):
             unigram.append((attributes[name], labels[label]))
             unigram_w.append(w)

@@ -38,7 +38,7 @@ class ClusterError(ConnectionError):
 
 
 class Cluster:
-    """A client and its timeout. Tasks are named after what they do, with unique keys."""
+    """A client and its timeout. Tasks have descriptive names with unique keys."""
 
     def __init__(self, client: Client, timeout: float = TIMEOUT, lost: LostInterrupt | None = None) -> None:
         """`lost`: an interrupt that was dropped in a finalizer of a future is raised by the next wait."""
@@ -114,7 +114,7 @@ class Cluster:
                 n_done, since = n, monotonic()
             waited = monotonic() - since
             if self.client.status != "running" and waited > min(_RECONNECT, self.timeout):
-                raise ClusterError(f"{self}: expected a connection to the scheduler, found that it was lost")
+                raise ClusterError(f"{self}: expected a connection to the scheduler, found it lost")
             if waited > self.timeout:
                 raise TimeoutError
 
@@ -123,7 +123,7 @@ class OnDask:
     """Shards as futures of a cluster: a query is a task on the worker of each shard. Dask recomputes lost shards."""
 
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
-        """`source` is kept with them: the expensive object that all shards are made from."""
+        """`source`: the expensive object that all shards are made from; it is kept with them."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
         self.here: Sequence[Any] = ()
         self._shared: WeakSet[Future] = WeakSet()  # weak: callers may keep them longer than this object lives
@@ -153,7 +153,7 @@ class OnDask:
             answer: Answer = self.cluster.result(last, tasks)
             return answer
         finally:
-            # Also after an interrupt: workers drop tasks that have not begun and forget the others.
+            # Runs after an interrupt, too: workers drop tasks that have not begun and forget the others.
             release([last, *tasks])
 
     def release(self) -> None:
@@ -191,7 +191,7 @@ def _itself(value: Any) -> Any:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Weights are large, and sent with a task on purpose."""
+    """Suppresses Dask's warning about large tasks: weights are sent with a task on purpose."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         yield

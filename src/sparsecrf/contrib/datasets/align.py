@@ -167,7 +167,7 @@ class _Batch:
         Z = alpha[:, self.n, self.m]
         if not Z.all():
             k = self.order[int(np.argmin(Z))]
-            raise InputError(f"word {k}: expected letters that can make its phonemes, found probability 0 by theta")
+            raise InputError(f"word {k}: expected phonemes that its letters can produce, found probability 0")
         expected = [
             alpha[:, :-1, : self.m + 1 - length] * s_l * beta[:, 1:, length:] / Z[:, None, None]
             for length, s_l in enumerate(s)
@@ -199,5 +199,5 @@ class _Batch:
 def _ids(names: Iterable[str], ids: dict[str, int], expected: str) -> list[int]:
     for name in names:
         if name not in ids:
-            raise InputError(f"{expected} of the words the aligner is made for, found {name!r}")
+            raise InputError(f"{expected} that occurs in the words of the aligner, found {name!r}")
     return [ids[name] for name in names]

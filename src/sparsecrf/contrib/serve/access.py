@@ -32,7 +32,7 @@ class Access:
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "the token of this server",
-                "another one, or none",
+                "a wrong token, or none",
                 where="header Authorization",
                 instead="Authorization: Bearer TOKEN",
                 headers={"www-authenticate": "Bearer"},

@@ -68,7 +68,7 @@ def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str
     if n_tokens > limits.tokens:
         raise RequestError(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"at most {limits.tokens} tokens a request",
+            f"at most {limits.tokens}tokens per request",
             f"{n_tokens}",
             where=kind,
             instead="several requests with fewer sentences each",
