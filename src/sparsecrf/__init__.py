@@ -65,7 +65,7 @@ _HOME = {
     "with_mentions": "encoding.mentions",
 }
 
-#: Modules that need not be imported by name.
+#: Submodules that are available as attributes without an import of their own.
 _MODULES = ("chunks", "contrib", "metrics", "path", "scorers")
 
 __all__ = [

@@ -13,7 +13,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the program. Importing fails if SPARSECRF_ISA is wrong or memory runs out."""
-    # Nothing is worth saving while modules are imported, and an exception in the middle of an import would be printed.
+    # While modules are imported there is nothing to save, and an exception would print a traceback.
     on_interrupt(lambda *_: os._exit(_INTERRUPTED))
     try:
         from sparsecrf.cli import main as run
@@ -25,7 +25,7 @@ def main() -> None:
 def on_interrupt(handler: signal._HANDLER) -> None:
     """Install handlers for the signals that end the program."""
     for number in _SIGNALS:
-        # Keep ignoring signals that nohup, or the shell for background jobs, has set to be ignored.
+        # Leave signals ignored if nohup, or the shell for a background job, ignores them.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 

@@ -1,6 +1,6 @@
 """Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
 
-For all schemes but grobid and runs a label is O or LETTER-TYPE; the type is everything after the first hyphen and may
+For all schemes but grobid and runs, a label is O or LETTER-TYPE; the type is everything after the first hyphen and may
 be missing. B begins a chunk, I continues it, E ends it, S is a chunk of one token; L, U and M are other names of E, S
 and I. Well-formed data can be read in only one way; the schemes differ in how they treat labels that a model puts in
 impossible places:
@@ -9,8 +9,8 @@ conlleval  Whether a chunk begins or ends depends on the labels on both sides, s
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
            no pair of labels means different things in two of them. The table is that of the script of the CoNLL shared
            tasks (version 2004-01-26), which reads B, I, E, O, "." (as O) and the brackets (chunks of one token); S is
-           added here. There is one difference: the script does not know that IOBES has a B after an E of the same type,
-           and reads one chunk where there are two.
+           added here. There is one difference: at a B after an E of the same type, as in IOBES, the script continues
+           the chunk, and this table begins a new one.
 iob1       The same, for B, I and O only.
 iob2       A chunk is a B and all I of its type that follow. An I anywhere else is in no chunk.
 iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
@@ -64,12 +64,12 @@ ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
 WHOLE = frozenset("[]S")  # chunks of one token, whatever is next to them
 
-# Types outside of all fields, for schemes whose labels are fields.
+# Types that mark tokens outside all fields, for schemes of fields.
 _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
 
 # Letters that the other schemes use.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
-#: Their names as `recode` writes them.
+#: The schemes that `recode` can write.
 CODES = tuple(scheme.value for scheme in ALPHABETS)
 LETTERS = frozenset("BIMELSUO")
 
@@ -114,8 +114,8 @@ def _is_typed(label: str) -> bool:
 def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Scheme.CONLLEVAL) -> list[str]:
     """The labels of one sequence with the same chunks in the scheme `to`: iob1, iob2 or iobes.
 
-    Labels of iobes mark where chunks end, and a model trained on them may find more chunks; its predictions can be
-    recoded to the scheme of the data.
+    Models trained on iobes labels, which mark where chunks end, may find more chunks; recode their predictions to the
+    scheme of your data.
     """
     target, reader = Scheme.of(to), ChunkReader(scheme)
     if target not in ALPHABETS:

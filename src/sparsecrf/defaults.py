@@ -3,14 +3,14 @@
 tests/estimators/test_defaults.py compares every signature and every option of the command line with these.
 """
 
-# benchmarks/record/penalties.md tells on which data the penalties were chosen and checked.
+# benchmarks/record/penalties.md lists the data on which the penalties were chosen and checked.
 RHO1 = 0.1  #: absolute (l1) penalty
 RHO2 = 0.1  #: squared (l2) penalty
-SMALL = "small"  #: instead of a rho1: the penalties of a small model
+SMALL = "small"  #: as rho1: use the penalties of a small model
 SMALL_RHO1, SMALL_RHO2 = 1.0, 0.01
-AUTO = "auto"  #: instead of a rho1: it is chosen on held-out data
-SEARCH = "search"  #: instead of a rho2: the best one with its rho1
-TOL = 5e-3  #: training stops at most this share of the objective above the optimum
+AUTO = "auto"  #: as rho1: choose it on held-out data
+SEARCH = "search"  #: as rho2: search for the best pair of penalties
+TOL = 5e-3  #: training stops when the objective is at most this share above the optimum
 SOLVER = "auto"
 PENALTY = "elastic-net"
 GROUP_WEIGHT = 1.0  #: weight of groups of features relative to single ones

@@ -23,8 +23,8 @@ class LostInterrupt:
 
 @contextmanager
 def finding_lost_interrupts() -> Iterator[LostInterrupt]:
-    """Records an interrupt that is dropped meanwhile, so that it can be raised again. Only the main thread receives
-    interrupts."""
+    """Records an interrupt that Python drops in this block, so that it can be raised again. Only the main thread
+    receives interrupts."""
     lost, before = LostInterrupt(), sys.unraisablehook
     if threading.current_thread() is not threading.main_thread():
         yield lost

@@ -1,8 +1,8 @@
 """`lazy`: a property that is computed when it is first read, without a lock.
 
 `functools.cached_property` has a lock before Python 3.12. A process that forks while another thread computes such a
-property leaves the lock taken in the child, which then waits for ever. Here two threads may compute the value twice;
-both get the same.
+property leaves the lock taken in the child, which then waits forever. Here two threads may both compute the value, with
+the same result.
 """
 
 from __future__ import annotations
@@ -24,5 +24,7 @@ class lazy(Generic[T]):
     def __get__(self, instance: object | None, owner: type | None = None) -> lazy[T] | T:
         if instance is None:
             return self
-        value = instance.__dict__[self.compute.__name__] = self.compute(instance)  # found first from now on
+        value = instance.__dict__[self.compute.__name__] = self.compute(
+            instance
+        )  # later reads find this attribute first
         return value

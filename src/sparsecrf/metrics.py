@@ -1,7 +1,6 @@
 """Scores of label sequences: errors by token and by sequence, precision and recall of chunks, confusions.
 
-All rates are percentages. A rate of nothing (no token, no chunk of the kind) is zero, as in conlleval. `chunks.py`
-defines chunks.
+All rates are percentages. A rate over no tokens or chunks is zero, as in conlleval. `chunks.py` defines chunks.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ class Evaluation:
         first end of either is the end of both."""
         gold_marks, predicted_marks = self._marks("gold", gold), self._marks("predicted", predicted)
         type_of = self._reader.type_of
-        common: str | None = None  # type of the chunk that both have been in since the same boundary
+        common: str | None = None  # type of the chunk that began at the same boundary in both
         labels = chain(zip(gold, predicted, strict=True), (("O", "O"),))
         for (y, z), g, p in zip(labels, gold_marks, predicted_marks, strict=True):
             if not g | p:
@@ -171,7 +170,7 @@ class Evaluation:
 
     @property
     def chunks(self) -> ChunkScore | None:
-        """All types together. None if labels are not read as chunks."""
+        """Scores of all types together; None if labels are not read as chunks."""
         if self.scheme is Scheme.NONE:
             return None
         return ChunkScore(self._gold.total(), self._predicted.total(), self._correct.total())

@@ -48,7 +48,9 @@ class Redirect(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # restore the spec of its own name: the import system has set that of the old one
+        module.__spec__ = (
+            self._spec
+        )  # restore the module's own spec: the import system has set the spec of the old name
 
 
 class _Finder:

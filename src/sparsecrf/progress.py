@@ -27,7 +27,7 @@ class Advance(Protocol):
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Print one line on standard error. If that is closed, work continues."""
+    """Print one line on standard error. Does nothing if it is closed."""
     if quiet or sys.stderr is None:
         return
     if in_notebook():

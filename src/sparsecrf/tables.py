@@ -20,7 +20,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
-    """The same with a title, and a note below. All text is escaped: labels and attributes come from data."""
+    """An HTML table with a title and a note below. All text is escaped, since labels and attributes come from data."""
     parts = [f"<b>{escape(title)}</b>"]
     if rows:
         body = "".join(_row("td", row) for row in rows)

@@ -21,7 +21,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, Returned]], Callable[P, Returned]]:
-    """A function whose keyword `new` may still be given by its old name, with a warning that says what to write."""
+    """A function that still accepts its keyword `new` under the old name, with a warning that names the new one."""
 
     def decorate(function: Callable[P, Returned]) -> Callable[P, Returned]:
         @wraps(function)

@@ -36,8 +36,8 @@ def word_clusters(
     """Clusters of the words of sentences (lists of words), or of files.
 
     Files have one sentence per line and blanks between words; with `columns` they are column files, the word first.
-    Words with fewer than `min_count` occurrences get no cluster. There are at most `max_rounds` rounds of moves. `each`
-    is called with a line after each round. Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
+    Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for at most `max_rounds`
+    rounds. `each` is called with a line after each round. Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
     """
     for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():
         if not isinstance(value, int) or not 1 <= value < 2**31:

@@ -2,7 +2,7 @@
 
 A column is an attribute, `dense[j]`, that occurs at every position, and its features are ordinary ones: they have
 numbers, weights and penalties like all others. The core sums them as matrices (cpp/core/inference/dense_columns.hpp).
-Columns are standardised, x' = (x - mean) scale, so that one penalty suits them all.
+Columns are standardised, x' = (x - mean) scale, so that one penalty works for all of them.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ class DenseColumns:
 
     @classmethod
     def of(cls, values: NDArray[Any], standardize: bool = True, scale: float = 1.0) -> DenseColumns:
-        """For training data; a column that does not vary becomes zero. `scale` multiplies all of them."""
+        """Standardise training data; constant columns become zero. `scale` multiplies all columns."""
         import numpy as np
 
         return cls.weighted(values, np.ones(len(values)), standardize, scale)
 
     @classmethod
     def weighted(cls, values: NDArray[Any], counts: NDArray[Any], standardize: bool, scale: float) -> DenseColumns:
-        """The same for rows that occur `counts` times."""
+        """Like `of`, for rows that occur `counts` times."""
         import numpy as np
 
         d = values.shape[1]
@@ -135,7 +135,7 @@ class DenseColumns:
         return len(self.mean)
 
     def added(self, corpus: Corpus, values: NDArray[Any], attributes: StringTable) -> Corpus:
-        """The corpus with these columns; columns without an attribute have no weight."""
+        """The corpus with these columns; columns without an attribute have zero weight."""
         import numpy as np
 
         if values.shape[1] != self.width:

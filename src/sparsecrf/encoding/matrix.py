@@ -87,7 +87,7 @@ class Columns:
         return self._ids
 
     def _check_known(self, width: int) -> None:
-        """Raise if no column is an attribute of the vocabulary, which was then built from a different kind of token."""
+        """Raise if no column is an attribute of the vocabulary: it was built from a different kind of token."""
         n = len(self._attributes)
         if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
             return  # a single attribute may be the bias of a model without other weights

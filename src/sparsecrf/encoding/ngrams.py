@@ -8,7 +8,7 @@ from sparsecrf._core import FeatureSet, NgramTable
 
 
 class Ngrams(NamedTuple):
-    """Some label n-grams. The label Y is the start; it can only be the first."""
+    """A set of label n-grams. The label Y is the start; it can only be the first."""
 
     attribute: Any  #: int32[n]
     length: Any  #: int32[n] number of labels

@@ -1,4 +1,4 @@
-"""How the features of the virtual space are numbered: the Python twin of cpp/core/corpus/numbering.hpp.
+"""How the features of the virtual space are numbered, as in cpp/core/corpus/numbering.hpp.
 
 With Y labels and X attributes there are X Y unigram features (x, y), then X (Y + 1) Y bigram features (x, y', y), where
 y' = Y is the start label:
@@ -6,12 +6,12 @@ y' = Y is the start label:
     (x, y)      x Y + y
     (x, y', y)  X Y + (x (Y + 1) + y') Y + y
 
-Ascending numbers are the canonical order of features. Where labels have P parts (`label_parts.py`), unigram rows have
-Y + P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. Where labels have C
-classes, X (C + 1) C features of their pairs follow, numbered among themselves like bigram features. A class is
-identified by its cell, a label y or a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start. Label
-n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table (`training/ngrams.py`);
-the methods below that take numbers are for features of one and two labels.
+Ascending numbers are the canonical order of features. If labels have P parts (`label_parts.py`), unigram rows have Y +
+P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. If labels have C classes, X
+(C + 1) C features of class pairs follow, numbered like bigram features. A class is identified by its cell, a label y or
+a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start. Label n-grams (x, y_1 .. y_k), k >= 3, are
+numbered from `first_ngram` on, by their place in a table (`training/ngrams.py`); the methods below that take numbers
+are for features of one and two labels.
 
 The arithmetic works on Python integers and on arrays; NumPy is imported where arrays are made, because a model can
 be loaded without it.

@@ -79,7 +79,7 @@ def _documents(_: int = 1) -> list[str]:
 
 
 def _tagging(_: int = 1) -> list[str]:
-    """Parts of speech: affixes count for more, neighbours for less."""
+    """Parts of speech: more affixes, fewer neighbours."""
     return [
         "# tagging: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -133,7 +133,7 @@ def _columns(n_columns: int) -> list[str]:
 
 
 def _of_clusters(clusters: Resource) -> list[str]:
-    """Prefixes of paths of four lengths: clusters of four sizes."""
+    """Path prefixes of four lengths, that is, clusters of four sizes."""
     name = clusters.name
     return [
         f"# clusters {name}",
@@ -155,7 +155,7 @@ def _of_classes(classes: Resource) -> list[str]:
 
 
 def _of_lexicon(lexicon: Resource) -> list[str]:
-    """All classes together, each by itself if there are several, and in lower case."""
+    """All classes together, each class separately if there are several, and both in lower case."""
     name = lexicon.name
     each = [f":{c}" for c in lexicon.classes] if len(lexicon.classes) > 1 else []
     return [

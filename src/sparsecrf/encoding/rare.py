@@ -14,8 +14,8 @@ def without_rare(
 ) -> tuple[Corpus, Vocabulary]:
     """The corpus and its vocabulary without attributes that occur at fewer than `at_least` positions.
 
-    An attribute that conditions labels and label pairs is counted once per position. Those of `everywhere` stay: dense
-    columns, which are not in the corpus yet.
+    An attribute that conditions labels and label pairs is counted once per position. Attributes in `everywhere` stay:
+    they are dense columns, which are not in the corpus yet.
     """
     import numpy as np
 

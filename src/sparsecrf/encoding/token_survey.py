@@ -1,7 +1,7 @@
-"""Determines, while reading the training data, which tokenizer makes tokens like theirs.
+"""Determines, while reading the training data, which tokenizer would produce similar tokens.
 
-Labelled files are already tokenized. To label running text, a model must tokenize it the same way: if it knows `Ave,`
-and is given `Ave` and `,`, it silently makes more errors.
+Labelled files are already tokenized. To label running text, a model must tokenize it the same way: if it has learnt
+`Ave,` and gets `Ave` and `,`, it silently makes more errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sparsecrf.files.words import TOKENIZERS, word_offsets
 RECORD = "tokenizer"  #: key in the training record
 DEFAULT = "words"
 _MOST = 50_000  # tokens: enough to decide, in a few hundredths of a second
-_MARKS = ",;:!?"  # a tokenizer that splits off punctuation leaves none of these at the end of a word
+_MARKS = ",;:!?"  # marks that a tokenizer that splits off punctuation never leaves at the end of a word
 
 
 class TokenSurvey:
@@ -51,7 +51,7 @@ class TokenSurvey:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The entry for the training record; empty if the default tokenizer makes such tokens."""
+        """The entry for the training record; empty if the default tokenizer produces these tokens."""
         if self.n_split == 0:
             return {}
         counts = {"tokens": self.n_tokens, "split": self.n_split, "alone": self.n_alone, "example": self.example}

@@ -59,7 +59,7 @@ def width_of(path: Path, words: Path | None = None) -> int:
 
 
 def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | None = None) -> VectorTable:
-    """Read a file in pieces; only the `wanted` words and their lower case, if given. All lines are checked."""
+    """Read a file in pieces and check all lines. If `wanted` is given, keep only these words and their lower case."""
     check_files(path, words)
     digest = hashlib.sha256()
     if words is not None:
@@ -123,7 +123,7 @@ def _matrix(path: Path) -> NDArray[Any]:
 
 
 def lowered(word: str) -> str:
-    """The lower case that the core looks up: character by character, which matters for a final sigma."""
+    """The lower case that the core looks up, converted character by character (a final sigma differs)."""
     return "".join(map(str.lower, word))
 
 

@@ -1,6 +1,6 @@
 """Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
-A word has the vector of its exact form, else that of its lower case, else none: its columns are then zero after
+A word gets the vector of its exact form, else that of its lower case. Without either, its columns are zero after
 standardisation, like those of an average word, and an extra column marks it. The core looks words up
 (cpp/core/text/word_vectors).
 """
@@ -153,7 +153,7 @@ class WordVectors:
         return made
 
     def core(self, dense: DenseColumns | None) -> _core.WordVectors:
-        """The lookup for the encoders, which also standardises vectors; None: leaves them unchanged."""
+        """The lookup for the encoders. It standardises vectors by `dense`; None leaves them unchanged."""
         n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
             raise InputError(f"vectors: expected those of {dense.width} dense columns, found {self.n_dense}")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 #: The attribute that occurs at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"
 
-#: "bias": plain transitions; "all": every attribute conditions label pairs too; or the attributes that do, by
-#: collection or predicate. The bias always does.
+#: Which attributes condition label pairs. "bias": only the bias (plain transitions); "all": every attribute; or a
+#: collection of attributes, or a predicate. The bias always does.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
 
 #: Word vectors to use as dense columns; or a table and a column whose words it numbers (`Corpus.words`).
@@ -40,8 +40,8 @@ class Vocabulary:
         attributes: StringTable | None = None,
         frozen: bool = False,
     ) -> None:
-        """`start`: the first position has the start label before it; False: it has no label pair at all. `frozen`:
-        nothing can be added, so threads may encode at the same time."""
+        """`start`: whether a start label precedes the first position; if not, that position has no label pair.
+        `frozen`: nothing can be added, so threads may encode at the same time."""
         self.bigrams, self.start, self.frozen = bigrams, start, frozen
         self.labels = StringTable() if labels is None else labels
         self.attributes = StringTable() if attributes is None else attributes
@@ -50,14 +50,14 @@ class Vocabulary:
         return f"Vocabulary({len(self.labels)} labels, {len(self.attributes)} attributes)"
 
     def freeze(self) -> Vocabulary:
-        """A frozen copy; itself if it is frozen."""
+        """A frozen copy, or the vocabulary itself if it is frozen."""
         if self.frozen:
             return self
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
-        """A vocabulary of the first names, for a corpus that was encoded before the others were added; itself if none
-        were."""
+        """A vocabulary of the first names, for a corpus that was encoded before the others were added, or the
+        vocabulary itself if no name was added."""
         if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
             return self
         labels, attributes = _first(n_labels, self.labels), _first(n_attributes, self.attributes)

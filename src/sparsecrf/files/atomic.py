@@ -14,8 +14,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to: written under a temporary name, flushed to disk, then renamed over the old file. It is
-    written under a temporary name, flushed to disk, then renamed over the old file.
+    """A file to write to. It is written under a temporary name, flushed to disk, then renamed over the old file.
 
     Pipes and devices are written to directly.
     """
@@ -63,7 +62,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 def _sync_directory(directory: str) -> None:
-    """Flush the new name to disk, too. Windows has no such call and needs none."""
+    """Flush the new name to disk, too. Windows does not support this and does not need it."""
     if os.name != "posix":
         return
     handle = os.open(directory, os.O_RDONLY)

@@ -18,7 +18,7 @@ from sparsecrf.compatibility import OptionError
 from sparsecrf.files.text import Piece, Source, name_of, opened
 
 UTF8, BYTES = "utf-8", "bytes"
-#: What separates columns and lines. Files are cut into sequences before they are decoded.
+#: Bytes that separate columns and lines. Files are cut into sequences before they are decoded.
 _ASCII = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
 _ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 #: Replaces bytes that cannot be decoded.

@@ -1,5 +1,5 @@
-"""A lock for one process at a time: the others wait. The system releases the lock when its process ends, however it
-ends."""
+"""A lock that one process holds at a time while others wait. The system releases the lock when its process ends,
+however it ends."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ def name_of(source: Source) -> str:
 
 @contextmanager
 def opened(source: Source) -> Iterator[IO[bytes]]:
-    """The source, open for bytes; closed at the end if it was not open before."""
+    """The source, open for bytes. It is closed at the end unless it was open before."""
     if source == "-":
         if sys.stdin is None:
             raise InputError("standard input: expected an open stream, found a closed one")
-        # Unbuffered: a read returns whatever has arrived, and no lock is held if the program ends while waiting.
+        # Unbuffered, so that a read returns whatever has arrived and holds no lock if the program ends while waiting.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     elif isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:

@@ -1,12 +1,12 @@
 """Sets of answers that contain the right one with a given probability, and the scores for calibrating them.
 
-Answers are label sequences, labels of a token, or types of a span that the best labels have (None: no such span is
-there). Sorted by decreasing probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set
-for threshold q (`calibration.py`) is the longest prefix of the list in which no score is above q.
+Answers are label sequences, labels of a token, or types of a span of the best labels (None: it is not a span). Sorted
+by decreasing probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set for threshold q
+(`calibration.py`) is the longest prefix of the list in which no score is above q.
 
 The list of label sequences ends after `MOST` of them. A right answer beyond them gets the score 1 - P(right), an upper
-bound on its score, so thresholds can only become larger. A set that would be longer than `max_size`, at most `MOST`, is
-not returned at all (abstention), so no set is truncated.
+bound on its score, so thresholds can only become larger. Sets are never truncated: if one would be longer than
+`max_size`, which is at most `MOST`, the result is an abstention.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class SetFinder:
         return found
 
     def size(self, p: Sequence[float], rounded: float = 0.0) -> int:
-        """How many of these, by decreasing probability, are in the set. `rounded`: their sums may be too large by this
-        amount, since they were printed."""
+        """How many of these, by decreasing probability, are in the set. `rounded`: the amount by which rounding for
+        output may have increased their sums."""
         return sum(1 for before in _masses_before(p) if before <= self.threshold + rounded)
 
 

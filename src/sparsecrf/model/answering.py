@@ -33,8 +33,8 @@ class AnsweringModel:
     vectors: WordVectors | None
     labels: list[str]
     training: dict[str, Any]
-    chain: Chain  #: for whole corpora, on all cores
-    _single: Chain  # the same on the caller's thread
+    chain: Chain  #: labels whole corpora, on all cores
+    _single: Chain  # labels on the caller's thread
     _core: CoreModel  # which labels
     _check: TokenCheck
 
@@ -60,7 +60,7 @@ class AnsweringModel:
         return self._encode(self.checked(X), y)
 
     def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
-        """Without checking the type of tokens."""
+        """`encode` without checking the type of tokens."""
         if y is None and self.template is not None and not self.needs_vectors:
             return self._core.encode(X)  # rows of columns are not matrices
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
@@ -103,7 +103,7 @@ class AnsweringModel:
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether tokens must come with vectors."""
+        """Whether callers must pass vectors with the tokens."""
         return self.dense is not None and self.vectors is None
 
     def check_text(self) -> None:
@@ -202,8 +202,8 @@ class AnsweringModel:
         """Sets of answers that contain the right one with this probability, for each of several sequences. Needs a
         calibrated model (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
-        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
-        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": the same for the labels of
+        each token. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
         (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder

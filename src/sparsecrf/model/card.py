@@ -14,7 +14,7 @@ _NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # entries of the trainin
 
 
 def model_card(model: Model) -> str:
-    """HTML: sizes, labels, and how close to the optimum the training came."""
+    """HTML with sizes, labels and the optimality gap of training."""
     more = ", ..." if len(model.labels) > _LABELS_SHOWN else ""
     rows = [
         [f"{len(model.labels):,} labels", ", ".join(model.labels[:_LABELS_SHOWN]) + more],

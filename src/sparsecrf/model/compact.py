@@ -28,7 +28,7 @@ _LARGEST = 32767  # largest 16-bit integer
 
 
 def kind_of(compact: bool | str) -> str | None:
-    """The type of weights: True means int16, False none."""
+    """The type of weights; True means int16, and False means that the file is not compact."""
     if compact is True or compact is False:
         return KINDS[0] if compact else None
     if compact not in KINDS:

@@ -15,8 +15,8 @@ Version 3 stores the same in fewer bytes, with rounded weights (compact.py). All
 boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: unknown) and `training` (how the
 weights were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
 (encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
-`vectors` which word of a token they belong to (encoding/vectors.py).
-Numbers of features take 8 bytes each, but they are checked and laid out in one pass, and strings outweigh them.
+`vectors` which word of a token they belong to (encoding/vectors.py). Feature numbers take 8 bytes each, which is little
+compared with the strings, and can be checked in one pass.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
 
 
 def from_bytes(data: bytes) -> tuple[ModelParts, str]:
-    """The same for the content of a file."""
+    """Like `read_model`, for the content of a file."""
     content = data if isinstance(data, bytes) else bytes(data)
     try:
         return ModelParts.from_bytes(content, IN_MEMORY), IN_MEMORY
@@ -183,7 +183,7 @@ _OTHERS = {
 def _check_kind(begin: bytes, source: str) -> None:
     """Raise for models of other tools and pickles, with advice on how to open them, and for text."""
     if begin[8:9] == b"{":
-        return  # the length of a header, whatever it looks like
+        return  # the length of the header, which can look like anything
     for mark, (what, tool) in _OTHERS.items():
         if begin.startswith(mark):
             way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` converts it"

@@ -19,8 +19,8 @@ FORMAT = "format"  #: key in the training record if the format is neither column
 def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
     """The format with that name; by default determined by the file name, else that of the training data.
 
-    A file name does not tell which labels of the format to use: those of the training data. `tokenizer` is for running
-    text; None: the one that makes tokens like those of the training data.
+    The label column or field is that of the training data. `tokenizer` is for running text; None: the one that makes
+    tokens like those of the training data.
     """
     chosen = _format_for(model, source, given, "--format")
     if tokenizer is not None and chosen.tokenizer is None:
@@ -55,8 +55,7 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
 
 
 def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--format") -> InputError:
-    """The error about the first piece of a file; adds which format the file looks like, if it was read as a different
-    one."""
+    """The error about the first piece of a file, with a hint if the file looks like another format."""
     if piece.line != 1 or isinstance(error, UnsatisfiableError) or (looks := _other(piece.data, format)) is None:
         return error
     if looks.takes_template != format.takes_template:

@@ -26,7 +26,7 @@ def check_prior(model: Model, option: str = "prior") -> None:
 
 
 def like_prior(recipe: Recipe, prior: Model) -> Recipe:
-    """A recipe with the labels of a prior, its start label and, if it names none, its template."""
+    """The recipe with the labels and start label of a prior and, unless the recipe has a template, its template."""
     lines = recipe.lines if recipe.has_template else prior.template
     return replace(recipe, labels=tuple(prior.labels), start=prior.vocabulary.start, lines=lines)
 

@@ -1,6 +1,6 @@
 """Labels files of records: records in, the same records with labels out.
 
-The core reads plain files in some formats. Others, and what needs more than the best labels, are read in Python.
+The core reads plain files in some formats, if only the best labels are needed. Python reads everything else.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RecordLabeller:
         return "".join(r.filled(next(answers) if r.rows else Answer([])) for r in records).encode()
 
     def answers(self, records: Sequence[Record]) -> list[Answer]:
-        """For records that all have tokens."""
+        """Label records that all have tokens."""
         if not records:
             return []
         for record in records if self._model.n_columns else ():
@@ -61,7 +61,7 @@ class RecordLabeller:
         except InputError as error:
             if len(records) == 1:
                 raise type(error)(f"{self._source}, line {records[0].line}: {error}") from None
-            for record in records:  # find out which record it is
+            for record in records:  # find the record that raises
                 self.answers([record])
             raise
 
@@ -88,7 +88,7 @@ class RecordLabeller:
         return found
 
     def _places(self, names: list[str], record: Record) -> list[FoundSpan]:
-        """The spans of these labels, without probabilities, if the record is to have them."""
+        """The spans of these labels, without probabilities, if the record needs them."""
         return [FoundSpan(*place, None) for place in self._spans.places_of(names)] if record.has_spans else []
 
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:

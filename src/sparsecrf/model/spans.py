@@ -55,7 +55,7 @@ class SpanReader:
         return self.places_of([self._labels[y] for y in path])
 
     def places_of(self, names: Sequence[str]) -> list[tuple[int, int, str]]:
-        """The same, of labels by name."""
+        """Like `places`, for labels by name."""
         if self.scheme is Scheme.NONE:
             return [(t, t + 1, name) for t, name in enumerate(names) if name not in self._reader.outside]
         return [(a, b, self._reader.type_of(names[a])) for a, b in chunks(self._reader.marks(names))]

@@ -1,8 +1,7 @@
-"""Checks whether sequences look like those that a model was trained on; otherwise, mistakes would silently give wrong
-labels.
+"""Checks whether sequences look like those that a model was trained on, since others would silently get wrong labels.
 
-Tokens of a kind are all text, all mappings, all rows of matrices, and so on. A model stores the kind of its training
-tokens in its training record, if there was only one kind.
+Kinds of tokens are text, mappings, rows of matrices, and so on. A model stores the kind of its training tokens in its
+training record, if there was only one kind.
 """
 
 from __future__ import annotations

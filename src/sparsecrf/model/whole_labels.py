@@ -12,8 +12,8 @@ from sparsecrf.encoding.numbering import Numbering
 
 
 def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
-    """The same scores: the weight of (x, part) is added to that of (x, y) for every label y that has the part, and that
-    of a pair of classes to all pairs of their labels."""
+    """Add the weight of (x, part) to that of (x, y) for every label y that has the part, and the weight of a pair of
+    classes to all pairs of their labels. Scores stay the same."""
     Y = features.n_labels
     new = Numbering(Y, features.n_attributes)
     n, n_pairs = features.n_unigram, features.n_unigram + features.n_bigram
@@ -53,7 +53,7 @@ def _bigrams(features: FeatureSet, w: Any, new: Numbering) -> tuple[Any, Any]:
         assert features.parts is not None
         cell = np.array(features.class_cells)[features.parts.class_of]  # [Y] index of the class of each label
         for k in range(n, len(x)):
-            # As a previous label, a part is one more, after the start.
+            # As a previous label, a part is numbered one higher, since the start comes before it.
             earlier = np.array([Y]) if before[k] == Y else np.flatnonzero(cell + (cell >= Y) == before[k])
             pairs = new.bigram(x[k], earlier[:, None], np.flatnonzero(cell == y[k])).ravel()
             numbers.append(pairs)

@@ -52,7 +52,7 @@ class Near:
     rho2: float = RHO2
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """What to try next, given what was tried and its errors; empty when the search has ended."""
+        """The values to try next, given the values tried and their errors; empty when the search has ended."""
         if not tried:
             return [Penalties(RHO1, self.rho2)]
         if min(errors) == 0:
@@ -72,7 +72,7 @@ class Near:
         ]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """A lower bound on the number still to try."""
+        """A lower bound on the number of values still to try."""
         return max(3 - len(tried), len(self.next(tried, errors)))
 
     def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
@@ -141,7 +141,8 @@ def _solver(corpus: Corpus, rho2: float, options: dict[str, Any]) -> str:
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:
-    """The same for a dataset: on its dev data or, without them, on parts that keep marked documents together."""
+    """Choose the penalties for a dataset: on its dev data or, without them, on parts that keep marked documents
+    together."""
     options = {name: value for name, value in options.items() if name != "rho1"} | {"each": each}
     if data.dev is not None:
         return choose_penalties(data.corpus, score_on_dev(data), dev=data.dev.corpus, **options)
@@ -155,8 +156,8 @@ def score_on_dev(data: Dataset) -> Score:
 
 
 def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two halves of the corpus to train on, each with the other to score on. Sequences without a label are in neither:
-    their loss is 0."""
+    """Two halves of the corpus, each to train on and to score the other. Sequences without a label, whose loss is 0,
+    are left out."""
     n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)

@@ -56,15 +56,15 @@ def cross_validate(
 ) -> Path:
     """The path of the whole corpus, with errors from parts that are held out in turn.
 
-    `folds` is the number of parts, or yields the sequences to train on and to hold out. Sequences are assigned to parts
-    at random, those of one of the `groups` (a value for each sequence) to the same part; without `shuffle`, parts are
-    consecutive. `seed` is for this assignment and for the stochastic solvers.
+    `folds` is the number of parts, or an iterable of pairs: the sequences to train on, and those to hold out. Sequences
+    are assigned to parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
+    `shuffle`, parts are consecutive. `seed` is for this assignment and for the stochastic solvers.
 
     All paths have the same penalties, found or given as for `path`; a search looks at the mean error
     over the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The
     mean and its standard error are over the folds.
 
-    Folds run one after the other, or wherever `joblib.parallel_config` says: on processes, or on a Dask cluster.
+    Folds run one after the other, or as `joblib.parallel_config` says: in processes, or on a Dask cluster.
     """
     options |= {"threads": threads, "seed": seed}
     data = prepared(corpus, options)
@@ -135,7 +135,7 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: boo
 
 
 class _Solved(NamedTuple):
-    """What is stored about a fit to a fold."""
+    """The stored summary of a fit to a fold."""
 
     error: float
     weights: Weights

@@ -143,7 +143,7 @@ def searches(values: Plan) -> bool:
 
 
 def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[Penalties]:
-    """The penalties of a plan; The caller appends to `fits` and `errors` between steps."""
+    """The penalties of a plan. The caller appends to `fits` and `errors` between steps."""
     while step := values.next([penalties_of(found) for found in fits], errors):
         yield from step
         if not searches(values):
@@ -175,8 +175,8 @@ def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: d
 
 
 def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
-    """The nearest earlier fit at the same rho2, or the nearest one: at the next larger rho1 (or, of another rho2, the
-    same one), else at the next smaller one; None if there is nothing."""
+    """The earlier fit to start from: at the same rho2 if possible, else at the nearest; at the next larger rho1 (or the
+    same, at another rho2), else at the next smaller one. None if there is no earlier fit."""
     if not known:
         return None
     rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))

@@ -114,8 +114,8 @@ class Search:
         return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
-        """A lower bound on the number of values still to try. Of two halves the second is not tried if the first is
-        better than all before."""
+        """A lower bound on the number of values still to try. The second of two halves is not tried if the first beats
+        all earlier values."""
         if not rho1:
             return 1 + PATIENCE + self.halves
         tried, error = _falling(rho1, errors)
@@ -132,7 +132,7 @@ class Search:
         return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
 
 
-_FINE = 1.01 * sqrt(FACTOR)  # closer neighbours of the best need no value in between
+_FINE = 1.01 * sqrt(FACTOR)  # if the neighbours of the best are closer than this, no value between them is tried
 
 
 def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -159,9 +159,9 @@ class Path:
     def edge(self) -> Literal["lower", "upper"] | None:
         """The edge of the tried values of rho1 at which the best one lies, if any: a better one may lie beyond it.
 
-        A model without weights or an error of zero cannot be improved on, and a single value has no edges. With several
-        values of rho2: the edge of those of rho1 that were tried with the rho2 of the smallest error, if the best has
-        the rho1 of that too.
+        None if the best model has no weights or no errors, or if only one value was tried. With several values of rho2,
+        only those of rho1 that were tried with the rho2 of the smallest error count, and only if the best fit has the
+        same rho1 as that of the smallest error.
         """
         if self.best is None or self.errors is None or self.errors[self.best] == 0:
             return None
@@ -177,7 +177,8 @@ class Path:
 
     @property
     def edge_rho2(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values of rho2 at which that of the smallest error lies; one value has no edges."""
+        """The edge of the tried values of rho2 at which the one with the smallest error lies; None if only one was
+        tried."""
         if self.errors is None or not self.both:
             return None
         errors = self._judged(self.errors)

@@ -17,7 +17,7 @@ from sparsecrf.training.heldout import Labels, wrong_tokens
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 CHUNKS, TOKENS = "chunk F1", "token accuracy"
-#: Scores by name: auto (chunk F1 if labels encode chunks, else token error), or one of them.
+#: Names of scores; auto means chunk F1 if labels encode chunks, else token error.
 NAMES = ("auto", "f1", "error")
 #: Gold labels without an id, by token: a corpus encoded with the labels of other data may have some.
 Unknown: TypeAlias = Mapping[int, Any]

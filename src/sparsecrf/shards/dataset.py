@@ -53,7 +53,7 @@ class Dataset:
         default_factory=UnknownLabels
     )  #: labels of held-out data that are not in the training data
     dev: Dataset | None = None  #: held-out data, encoded with the same vocabulary
-    prior: Model | None = None  #: model whose weights training starts from, and keeps for other attributes
+    prior: Model | None = None  #: the model that training starts from; its weights for other attributes are kept
 
     @property
     def corpus(self) -> Corpus:
@@ -95,7 +95,7 @@ class Dataset:
 
     def remark(self, what: str) -> str | None:
         """A warning if held-out data, called `what` in messages, have labels that these data do not have, else None.
-        Raises if all their labels are like that."""
+        Raises if these data have none of their labels."""
         return None if self.dev is None else self.dev.unknown.remark(what, self.names.labels(self.label_names))
 
     # ---- Files

@@ -60,12 +60,12 @@ def encode_folder(
     """The folder of these labelled files: reused if it was made from the same data, otherwise rebuilt.
 
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
-    another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). Whether a folder
-    can be used again is decided by a hash of the content of the files (not their names), the template and the options.
-    `labels` are the first of the vocabulary, whether or not the files have them. `missing`,
-    `label_sets`, `ragged`, `encoding` and `threads` as for `encode_files`.
-    A new folder replaces the old one when it is complete. `progress` is called with the number of bytes encoded since
-    its last call. If two processes ask for the same folder, one creates it and the other waits.
+    another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). A folder is reused
+    if a hash of the content of the files (not their names), the template and the options matches. `labels` are the
+    first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`, `encoding`
+    and `threads` as for `encode_files`. A new folder replaces the old one when it is complete. `progress` is called
+    with the number of bytes encoded since its last call. If two processes ask for the same folder, one creates it and
+    the other waits.
     """
     name = "crfsuite" if crfsuite else format
     recipe = Recipe(
@@ -133,7 +133,7 @@ def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
 
 
 class _Hashed:
-    """A file whose content is hashed while it is read: the hash is that of what was encoded."""
+    """A file whose content is hashed while it is read, so that the hash is of exactly the encoded bytes."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self.name, self._file, self._hash = name, file, hashlib.sha256()

@@ -27,7 +27,7 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
-#: By entry: what it must be, and whether it is. Templates have a check of their own.
+#: For each entry, a description of valid values and a test. Templates are checked separately.
 _ENTRIES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "format": ("text", _is_text),
     "version": ("a count", _is_count),

@@ -101,13 +101,13 @@ def signs_agree_in_lists(shard: Shard) -> tuple[int]:
 
 
 def not_all_labels_count(shard: Shard) -> tuple[int]:
-    """How many shards have labels that are missing, or tokens with a weight of their own."""
+    """How many shards have missing labels or token weights."""
     with shard.at_work():
         return (int(not shard.corpus.all_labels_count),)
 
 
 def observed(shard: Shard, *empty: FeatureSet) -> Sparse:
-    """`empty`: a set without features, which knows the parts of labels; none: they have none."""
+    """`empty`: a feature set without features that holds the parts of labels, if they have any."""
     with shard.at_work():
         features = FeatureSet.observed(shard.corpus, *(features.parts for features in empty))
         return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
@@ -202,7 +202,7 @@ class ShardedOracle:
 
     @lazy
     def all_labels_count(self) -> bool:
-        """Whether no label is missing and no token has a weight of its own: at w = 0 all labels are uniform."""
+        """Whether no label is missing and no token has its own weight, so that all labels are uniform at w = 0."""
         return int(self.workers.total(not_all_labels_count, add)[0]) == 0
 
     def observed(self) -> tuple[Numbers, Floats]:
@@ -286,8 +286,8 @@ class ShardedOracle:
         return features_of(cells[upper > bound], Numbering.of(features))
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
-        """For the features at these places and a label more in front of each (the last column: the start label), bounds
-        of the expectation and counts: twice [L, Y + 1]."""
+        """For each of the features at these places, extended by each label in front (last column: the start label):
+        bounds on the expectations, and counts, both [L, Y + 1]."""
         shared, w = self._shared(features), self.workers.share(w)
         bounds, counts = self.workers.total(ngram_bounds, add, shared, w, listed)
         return bounds, counts

@@ -3,7 +3,7 @@ shards, or a union.
 
 A query is a function of one shard. It goes to every shard, and the answers are merged, FAN_IN at a time and always in
 the order of the shards, in a tree that depends only on the number of shards. So the last bits of the sums do not depend
-on where or when a shard is processed. A corpus in memory is a single shard, and its answers are not changed.
+on where or when a shard is processed. A corpus in memory is a single shard, and its answers are passed on unchanged.
 
 In a pass, only the weights of the working set are sent to the shards, and their gradient comes back.
 """
@@ -178,7 +178,7 @@ class Workers(Protocol):
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
-        """The merged answers of question(shard, *arguments); the first shard also gets the arguments `first`."""
+        """The merged answers of question(shard, *arguments). The first shard also gets the arguments `first`."""
 
     def release(self) -> None:
         """Release the shards: no more queries will follow."""
@@ -216,7 +216,7 @@ class InProcess:
 def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
     """Merge all answers: consecutive groups of FAN_IN, then groups of the results, and so on.
 
-    They are merged as they arrive, so that at most FAN_IN of each level are waiting. A group of one is unchanged.
+    Answers are merged as they arrive, so that at most FAN_IN of each level wait. A group of one stays as it is.
     """
     levels: list[list[Answer]] = [[]]
     for answer in answers:
@@ -313,15 +313,15 @@ class Shards:
 
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
-        """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory, the others are
-        released after each query: they need the memory of the largest two, since one is prefetched while the previous
-        one is processed."""
+        """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory. The others are
+        released after each query and need the memory of the two largest, since the next one is prefetched during a
+        query."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
         return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
 
     @lazy
     def fingerprint(self) -> int:
-        """A hash of all shards in their order; of one shard that of its corpus."""
+        """A hash of all shards in their order; with one shard, the hash of its corpus."""
         found = self.workers.total(fingerprints, one_after_the_other)
         if len(found) == 1:
             return int(found[0])
@@ -334,5 +334,5 @@ class Shards:
 
 
 def shards_of(data: Corpus | Shards, threads: int = 0, kernel: str = "auto") -> Shards:
-    """A corpus as its only shard. Shards have threads of their own."""
+    """A corpus as a single shard. Shards have their own threads."""
     return data if isinstance(data, Shards) else Shards(InProcess([Shard.of(data, threads=threads, kernel=kernel)]))

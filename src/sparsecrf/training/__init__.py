@@ -1,4 +1,4 @@
-"""Training: the objective, its lower bound, the solvers, and `fit`, a common function for all of them."""
+"""Training: the objective, its lower bound, the solvers, and `fit`, which runs any of them."""
 
 from sparsecrf.training.fitting import fit
 from sparsecrf.training.groups import FeatureGroups

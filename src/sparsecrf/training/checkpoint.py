@@ -1,7 +1,7 @@
 """The state of a training run in a file, so that a run that was stopped or killed can be resumed bit for bit.
 
 A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (the identity of
-the run: corpus, penalties, solver; a different run must not continue it) and `state` (counters and history).
+the run: corpus, penalties, solver; no other run may resume from it) and `state` (counters and history).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
-        """Write the state. If that fails, warn: training continues, and the next checkpoint is another attempt."""
+        """Write the state. If that fails, warn and continue: the next checkpoint tries again."""
         try:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
@@ -141,7 +141,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
     be invalid."""
 
     def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
-        """Numbers of features, and arrays with a value for each of them (G: two, or one that stands for both)."""
+        """Numbers of features, and arrays with a value for each of them (G: two values, or one if they are equal)."""
         numbers = arrays[f"{prefix}numbers"]
         if numbers.dtype != np.int64 or numbers.ndim != 1:
             raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")

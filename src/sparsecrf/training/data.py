@@ -39,10 +39,10 @@ class TrainingData:
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space consists of all features of at most `order` labels (None: no limit) that can be formed, those of
-        more than two labels with the attributes `ngram_attributes` (ids; None: with all that condition label pairs);
-        with `observed_only` of those that occur; or it is a list of features by ascending `numbers`. With `parts` of
-        labels, attributes have features of these, too."""
+        """The space consists of all features of at most `order` labels (None: no limit) that can be formed. Features of
+        more than two labels use the attributes `ngram_attributes` (ids; None: all that condition label pairs).
+        `observed_only` restricts the space to features that occur, `numbers` (ascending) to a list. With `parts` of
+        labels, attributes also have features of parts."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
@@ -60,7 +60,7 @@ class TrainingData:
                 self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
                 self.allowed = self.observed  # held once
-        #: Features of dense columns, ascending: they occur everywhere and are never screened.
+        #: Features of dense columns, ascending. They occur at every position and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
         #: Features of three labels and more; None: there are none.
@@ -110,8 +110,9 @@ class TrainingData:
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
-        """The number of features of at most two labels that can be formed: labels of unigram attributes, pairs of
-        bigram ones, including those after the start. Label n-grams, which have no limit, are not counted."""
+        """The number of features of at most two labels that can be formed: of unigram attributes with labels and of
+        bigram attributes with pairs, including pairs after the start. Label n-grams, whose number is unlimited, are not
+        counted."""
         return virtual_features(self.shards, self.oracle, self.parts)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
@@ -187,8 +188,8 @@ def _dense_features(corpus: Corpus | None) -> Numbers:
 def virtual_features(
     data: Corpus | Shards, oracle: ShardedOracle | None = None, parts: LabelParts | None = None
 ) -> int:
-    """How many features can be formed: labels and their parts of unigram attributes, pairs of bigram ones, of labels
-    and of classes, those of the start too."""
+    """How many features can be formed: of unigram attributes with labels and their parts, and of bigram attributes with
+    pairs of labels and of classes, including pairs after the start."""
     Y, n_parts = data.n_labels, 0 if parts is None else len(parts.names)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses(absolute=True)
     has_start = bool((start > 0).any())

@@ -1,4 +1,4 @@
-"""A lower bound on min P, from distributions over labellings.
+"""A lower bound on min P, from distributions over label sequences.
 
 For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i), H(u) = sum_i w_i H(u_i) and Omega* the conjugate of
 the penalty,
@@ -8,11 +8,11 @@ the penalty,
 (with groups S is the sweep of `forest`: it has the same properties; where rho1 grows with the number of labels, it is
 the rho1 of each feature here and below).
 
-The model itself is such a u: G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave
-in u, so mixtures can be rated without knowing more: (1 - s) data + s u has s G and at least s H (the data has neither),
-and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. Of
-a feature that screening ruled out at one of them only |G| <= rho1 is known there, so a mixture has a range for each
-G_k, and its worse end counts.
+For u the model itself, G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave in u,
+so mixtures can be rated from these numbers alone: (1 - s) data + s u has s G and at least s H (the data has neither),
+and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. For
+a feature that screening ruled out at a point, only |G| <= rho1 is known there, so a mixture has a range for each G_k,
+and the bound uses its worse end.
 
 With a prior w0 the entropy is H(u) + w0 . G(u) here and below, and w the difference from w0 (`prior` derives it).
 
@@ -45,7 +45,7 @@ class Mixture:
     bound: float  #: D, a lower bound on min P
     entropy: float  #: at most H(u)
     numbers: Numbers
-    G: Floats  #: [2, K] the smallest and the largest that G can be; [1, K] where it is known
+    G: Floats  #: [2, K] the smallest and the largest possible G; [1, K] if G is known
 
 
 class LowerBound:
@@ -55,13 +55,13 @@ class LowerBound:
         self.objective, self.best = objective, best
         #: A bound known to the solver.
         self.of_solver = -np.inf
-        # With missing labels the loss is not convex: nothing bounds its minimum from below.
+        # With missing labels the loss is not convex, and no lower bound on its minimum is known.
         self.convex = objective.data.n_missing == 0
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
         """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
         value, entropy = loss + self._penalty(numbers).value(w), loss - float(w @ g)
-        # Not finite: weights of a method that diverges.
+        # Weights of a diverging solver are not finite.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
             return self.gap_of(value)
         return value - max(self._improved(self._shrunk(entropy, numbers, g[np.newaxis])), self.of_solver)
@@ -72,7 +72,7 @@ class LowerBound:
         return value - bound if np.isfinite(value) and np.isfinite(bound) else np.inf
 
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
-        """The same, improved by a factor for each sequence; `known` with all features that could be violated at w."""
+        """The gap, improved by a factor for each sequence. `known` has all features that could be violated at w."""
         value, penalty = loss + self.objective.penalty_on(known).value(w), self.objective.penalty
         if self.best is None or not np.isfinite(value):
             return np.inf
@@ -148,14 +148,14 @@ class LowerBound:
 
 
 def _worse(G: Floats) -> Floats:
-    """[K] the largest that |G| can be, from its range."""
+    """[K] the largest possible |G|, from its range."""
     worse: Floats = np.maximum(G[-1], -G[0])
     return worse
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
-    """About where a falling slope changes its sign: any place gives a bound. Regula falsi in which an end that stays
-    counts half the next time (the Illinois method): without an l1 term the first step is exact."""
+    """The approximate zero of a decreasing slope; any point gives a valid bound. Uses regula falsi with the Illinois
+    modification, which halves the weight of an end that stays. Without an l1 term, the first step is exact."""
     at_low, at_high = slope(low), slope(high)
     if at_low <= 0:
         return low

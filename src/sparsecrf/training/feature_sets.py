@@ -14,7 +14,7 @@ from sparsecrf.shards import Numbers as Numbers
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """Some features of the virtual space, by ascending number."""
+    """A set of features of the virtual space, by ascending number."""
 
     numbers: Numbers
     feature_set: FeatureSet
@@ -39,7 +39,7 @@ class WorkingSet:
 
 
 def union(a: Numbers, b: Numbers) -> Numbers:
-    """The numbers of either, ascending; for ascending a and b a merge, and much faster than np.union1d."""
+    """The union of ascending a and b, ascending. A merge is much faster than np.union1d."""
     both = np.concatenate([a, b])
     both.sort(kind="stable")
     first = np.ones(len(both), dtype=np.bool_)
@@ -48,7 +48,7 @@ def union(a: Numbers, b: Numbers) -> Numbers:
 
 
 def shared(a: Numbers, b: Numbers) -> Numbers:
-    """The numbers of both, ascending, for ascending a and b."""
+    """The intersection of ascending a and b, ascending."""
     return a[place_among(a, b) >= 0]
 
 

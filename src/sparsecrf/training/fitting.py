@@ -93,21 +93,20 @@ def fit(
     Training stops when the objective is within `tol` (relative) of its optimum: certified if the duality gap is tight
     enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, it stops only at
     that relative duality gap. Limits stop it earlier. `observed_only` leaves out features that never occur; `numbers`
-    (ascending) restricts the features to these. With an `order` above 2, features have up to that many
-    labels (None: no limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition
-    longer label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
-    multiplied by `order_factor` (>= 1) for each of its labels beyond two.
-    With `parts` of labels (`LabelParts.of`), all labels
-    with a part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit for the
-    same labels and attributes, or `weights_in` of a model.
-    With a `prior`, `weights_in` of a model, the penalty is on the difference from these weights. The result has the
-    sum; during training, only weights that differ from the prior are counted. For auto, owlqn, lbfgs and fista. The
-    solver `auto` is `dual` with few labels and small penalties, otherwise `proximal`: see `solver` of the result.
-    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True; `heartbeat` is
-    called with a line of text before the first iteration, `watch` with the weights and the gradient of every iteration,
-    before `callback`. `solver_options` go to the solver. `certify=False` skips the final
-    work, about five passes, that makes the certified `gap` of the result as small as possible. `seed` determines the
-    order of sequences in stochastic solvers, which stop after 50 epochs unless `max_iter` is given.
+    (ascending) restricts the features to these. With an `order` above 2, features have up to that many labels (None: no
+    limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
+    n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
+    `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all labels with a
+    part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit for the same
+    labels and attributes, or `weights_in` of a model. With a `prior`, `weights_in` of a model, the penalty is on the
+    difference from these weights. The result contains the sum of both; during training, only weights that differ from
+    the prior are counted. For auto, owlqn, lbfgs and fista. The solver `auto` is `dual` with few labels and small
+    penalties, otherwise `proximal`: see `solver` of the result. `callback` gets the fields of a `Record` at every
+    iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
+    iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go to
+    the solver. `certify=False` skips the final work, about five passes, that makes the certified `gap` of the result as
+    small as possible. `seed` determines the order of sequences in stochastic solvers, which stop after 50 epochs unless
+    `max_iter` is given.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
     (`heldout.wrong_tokens`). With
@@ -246,7 +245,7 @@ def _dev(
 def _identity(
     objective: Objective, solver: str, options: Mapping[str, Any], dev: Dev | None
 ) -> dict[str, str | float | bool | None]:
-    """What a run must share with the one whose checkpoint it continues."""
+    """The entries that must be equal for a run to resume from a checkpoint."""
     allowed, longer = objective.prepared.allowed, objective.prepared.ngrams
     return {
         "version": version("sparsecrf"),

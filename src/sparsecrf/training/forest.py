@@ -1,7 +1,7 @@
 """Norms over a forest of groups: the proximal step is a sweep from the leaves to the roots.
 
 A forest over K cells is a list of levels, fine to coarse. A level puts some of the cells into disjoint groups, and
-every group lies inside one group of a coarser level or outside of all of them. With eta_G >= 0 the weight of group G,
+every group lies inside one group of a coarser level or outside all of them. With eta_G >= 0 the weight of group G,
 
     N(w) = rho1 |w|_1 + sum_G eta_G ||w_G||_2
 
@@ -84,7 +84,7 @@ class Forest(NamedTuple):
     def shared(self, values: Floats) -> Floats:
         """[K] the largest of values [K] in the largest group of each cell, or its own if it is in none."""
         found = values.copy()
-        for level in self.levels:  # a coarser group contains all of a finer one, or none of it
+        for level in self.levels:  # a coarser group contains a finer one completely or not at all
             found[level.cells] = level.largest(found)[level.group]
         return found
 
@@ -96,8 +96,8 @@ class Forest(NamedTuple):
         return z
 
     def remainder(self, w: Floats, g: Floats, rho1: float) -> Floats:
-        """The rest of g at cells with w = 0, which stay at zero iff it is 0. Groups that are not all zero do not shrink
-        it, since their norm has derivative 0 there. Values at other cells are meaningless."""
+        """The residual of g at cells with w = 0; they stay at zero iff it is 0. Groups that are not all zero do not
+        shrink it, since their norm has derivative 0 there. Values at other cells are meaningless."""
         z: Floats = np.where(w != 0, 0.0, np.sign(g) * np.maximum(np.abs(g) - rho1, 0.0))
         for level in self.levels:
             level.shrink(z, 1.0, level.norms(w) == 0)

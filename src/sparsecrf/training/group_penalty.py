@@ -4,7 +4,7 @@
 
 with nested or disjoint groups (`groups.py`) and n_G the number of features of G that occur in the data, at least 1 (of
 one and two labels: longer n-grams are not counted). So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G ||w_G||,
-`weight` is the weight of groups relative to single features, and a path over rho1 means what it does without groups.
+`weight` is the weight of groups relative to single features, and a path over rho1 works as without groups.
 
 With S the sweep from the leaves to the roots (`forest.py`) everything that training needs has a closed form:
 
@@ -43,7 +43,7 @@ _KEPT_SETS = 4  # feature sets whose forest is cached: a run alternates between 
 
 @dataclass(frozen=True)
 class OnFeatures:
-    """The penalty on a set of features, all others being zero."""
+    """The penalty on a set of features; all others are zero."""
 
     rho1: float
     rho2: float
@@ -89,7 +89,8 @@ class OnFeatures:
         return 1.0 / dual if dual > 1.0 else 1.0
 
     def dual_norm(self, size: Floats) -> float:
-        """N*(G): the smallest r with S(G / r) = 0, from above; the size of the largest |G| is enough."""
+        """N*(G): the smallest r with S(G / r) = 0, approximated from above, to an accuracy relative to the largest
+        |G|."""
         low, high = 0.0, float(size.max(initial=0.0)) / self.rho1
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
@@ -151,7 +152,7 @@ class GroupPenalty:
         return self.grouping.keys_of(self.data, numbers)
 
     def _relative(self, level: str, keys: Numbers) -> Floats:
-        """sqrt(n_G), or another weight by the grouping."""
+        """sqrt(n_G), unless the grouping sets another weight."""
         observed, n = self.sizes.get(level, (keys[:0], np.empty(0)))
         place = place_among(keys, observed)
         sizes = np.ones(len(keys))
@@ -160,7 +161,7 @@ class GroupPenalty:
 
     @lazy
     def sizes(self) -> dict[str, tuple[Numbers, Floats]]:
-        """By level: the groups with a feature that occurs, by ascending key, and how many of them do."""
+        """For each level: the groups with a feature that occurs, by ascending key, and the number of these features."""
         found = {}
         for level, keys in self._keys(self.data.observed).items():
             groups, n = np.unique(keys[keys >= 0], return_counts=True)

@@ -43,7 +43,7 @@ class WrongTokens(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """100 if no gold label is known, as `token_accuracy_score` is 0 then."""
+        """100 if no gold label is known, consistent with `token_accuracy_score`, which is 0 then."""
         return 100.0 * (self.n_wrong / self.n_tokens) if self.n_tokens else 100.0
 
 
@@ -90,8 +90,8 @@ class Dev:
         part_rows: LabelParts | None = None,
         prior: Weights | None = None,
     ) -> None:
-        """`data` may be a dataset, which also has labels that are not in the vocabulary. `prior`: weights that those
-        of `look` are added to."""
+        """`data` may be a dataset, which also has labels that are not in the vocabulary. `prior`: weights to add to
+        those of `look`."""
         self.corpus, self.n_unknown = (data, 0) if isinstance(data, Corpus) else (data.corpus, len(data.unknown.at))
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")

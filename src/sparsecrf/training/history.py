@@ -1,4 +1,4 @@
-"""The history of a run as stored in a model file: few points, by columns; and its end in words.
+"""The history of a run as stored in a model file (few points, by columns), and texts about how it ended.
 
 Wall-clock times are left out, so that equal runs give identical files.
 """
@@ -43,21 +43,21 @@ REASONS = {
     "precision": "no step improves the objective any more",
 }
 
-#: A certified distance that needs no additional estimate.
+#: Up to this certified distance, no estimate is shown.
 CLOSE = 0.01
-#: A certified distance without information: that of zero weights is rarely larger.
+#: From this certified distance on, the bound is not shown: even zero weights are rarely farther from the optimum.
 USELESS = 1.0
 
 #: Maximum number of points.
 POINTS = 200
-#: Columns and their significant digits. Plots show the objective's distance to its last value, which needs more.
+#: Columns and their significant digits. The objective needs more, since plots show its distance to its last value.
 _DIGITS = {"passes": 6, "objective": 10, "loss": 10, "kkt": 4, "gap": 6, "dev_error": 6}
 
 
 def columns(history: Sequence[Record]) -> dict[str, list[Any]]:
     """The columns of at most POINTS records: iter, passes, objective, loss, kkt, gap, active, dev_error.
 
-    None where something is not known; a column that would be None throughout is left out.
+    Unknown values are None; a column without any value is left out.
     """
     kept = [history[k] for k in thinned(history)]
     found: dict[str, list[Any]] = {"iter": [record.iter for record in kept]}
@@ -80,7 +80,7 @@ def thinned(history: Sequence[Record], points: int = POINTS) -> list[int]:
 
 
 def _evenly(n: int, points: int) -> list[int]:
-    """`points` of the indices 0 ... n - 1, both ends among them."""
+    """`points` of the indices 0 ... n - 1, including both ends."""
     return [k * (n - 1) // (points - 1) for k in range(points)]
 
 

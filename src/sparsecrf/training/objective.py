@@ -10,7 +10,7 @@ n-gram (`ngrams`); a working set lists the few that are considered. With g = E -
 optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, which includes all unobserved
 ones, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
 rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be
-made smaller: to the observed features, or to a list of them; everything is then over that list.
+restricted to the observed features or to a list; everything then refers to that list.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OutOfTime(Exception):
 
 
 class Objective:
-    """P over labelled data. `passes` counts forward-backward passes over all data."""
+    """The objective P on labelled data. `passes` counts forward-backward passes over all data."""
 
     def __init__(
         self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, prior: Weights | None = None, **how: Any
@@ -139,7 +139,7 @@ class Objective:
         return self.working_set(union(numbers, data.only_allowed(data.dense)))
 
     def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
-        """`known` and every other feature that could violate its condition at w: nothing else can."""
+        """`known`, and every other feature that could violate its condition at w."""
         if self.penalty.threshold == 0:
             return known
         self.passes += 1
@@ -198,7 +198,7 @@ class Objective:
 
     def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
         """[M, M] the second derivatives between the features at these places of the set, without terms that couple
-        different positions; from sequences with about n_tokens tokens where there are more."""
+        different positions; from sequences with about n_tokens tokens if there are more."""
         every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.feature_set, w, block, every)
@@ -215,13 +215,13 @@ class Objective:
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
         if not isinstance(self.penalty, ElasticNet):
             penalty, size = self.penalty.on(known.numbers[listed]), np.abs(g)
-            # For an elastic net it is rho1 of the feature; min(|g|, rho1) would give it only where |g| is larger.
+            # For an elastic net this is the feature's rho1, whereas min(|g|, rho1) is smaller if |g| < rho1.
             tolerated = penalty.rho1_of if isinstance(penalty, ElasticNet) else size - penalty.excess(g)
             options["thresholds"] = np.maximum(tolerated, self.penalty.rho1)
         return self._oracle.sequence_factors(known.feature_set, w, listed, g, **options)
 
     def release_tables(self) -> None:
-        """Free the memory that passes keep for the next ones, for solvers with tables of their own."""
+        """Free the memory that passes keep for later ones, for solvers with their own tables."""
         self._oracle.release_tables()
 
     def start_residual(self) -> float:
@@ -250,7 +250,7 @@ class Objective:
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)
 
     def _class_residual(self, parts: LabelParts, start: Floats, inner: Floats) -> float:
-        """The same for pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
+        """The sum for pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
         Classes of one label each have no features. Pairs with the same n m are summed together."""
         n_labels, sizes = self.data.n_labels, parts.class_sizes
         pairs = [n * m for n in sizes for m in sizes if n * m > 1]

@@ -2,9 +2,9 @@
 
     Omega(w) = sum_k rho1_k |w_k| + rho2/2 |w|^2,      rho1_k = rho1 factor^max(n - 2, 0)  for a feature of n labels
 
-With factor >= 1 a longer string must be worth more than a shorter one: there are more long strings than short ones, and
-each is learnt from fewer tokens. Screening stays exact: E[x, b g] <= E[x, g] and C likewise, and b g has at least the
-threshold of g, so below a string with max(E, C) <= rho1_k nothing can be violated, whatever its length.
+With factor >= 1, longer strings are penalised more, since there are more of them and each is learnt from fewer tokens.
+Screening stays exact: E[x, b g] <= E[x, g] and C likewise, and b g has at least the threshold of g, so no extension of
+a string with max(E, C) <= rho1_k can violate its condition, whatever its length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WeightedNet(ElasticNet):
 
 @dataclass(frozen=True)
 class OrderPenalty:
-    """The penalty over all features of some data."""
+    """The penalty over all features of a data set."""
 
     rho1: float
     rho2: float
@@ -98,7 +98,7 @@ class ElasticNetKind(PenaltyKind):
 
 
 def _checked_factor(given: Any) -> float:
-    """Check `order_factor`: below 1, longer strings would cost less and less, and their length would be unbounded."""
+    """Check `order_factor`. Below 1, the penalty would shrink with the length, and the length would be unbounded."""
     factor = float(given) if isinstance(given, Real) and not isinstance(given, bool) else np.nan
     if not (np.isfinite(factor) and factor >= 1):
         raise OptionError(Named("order_factor"), f": expected a finite number >= 1, found {given!r}")

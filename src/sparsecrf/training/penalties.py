@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PENALTIES: dict[str, PenaltyKind] = {
     kind.name: kind for kind in (ElasticNetKind(), ByAttribute(), ByLine(), ByLabel(), Tree())
 }
-#: Values of `penalty=`: a name, `FeatureGroups`, or a kind of penalty of your own.
+#: Values of `penalty=`: a name, `FeatureGroups`, or a user-defined kind of penalty.
 PenaltyChoice = str | PenaltyKind
 
 

@@ -43,7 +43,7 @@ Mask = NDArray[np.bool_]
 
 
 class Strength(Protocol):
-    """How strong a penalty is."""
+    """The strength of a penalty."""
 
     @property
     def rho1(self) -> float: ...
@@ -91,10 +91,10 @@ class PenaltyOfAll(Strength, Protocol):
         """The penalty on the features of these numbers; all others are zero."""
 
     def record(self) -> dict[str, Any]:
-        """The penalty in JSON values: compared by checkpoints."""
+        """The penalty as JSON values, which checkpoints compare."""
 
     def summary(self, numbers: Numbers) -> dict[str, Any]:
-        """Entries for the training record, besides rho1 and rho2, of a fit with these nonzero features."""
+        """Additional entries (besides rho1 and rho2) for the training record of a fit with these nonzero features."""
 
 
 class Strengths(NamedTuple):
@@ -117,7 +117,7 @@ class PenaltyKind:
         raise NotImplementedError
 
     def named(self, vocabulary: Vocabulary, template: Template | None) -> PenaltyKind:
-        """The same, with the names of attributes and labels if it needs them."""
+        """The kind of penalty with the names of attributes and labels, if it needs them."""
         return self
 
 
@@ -169,7 +169,7 @@ class ElasticNet:
         return excess
 
     def metric(self, unit: float | Floats) -> float | Floats:
-        """The penalty is separable: any metric will do."""
+        """The penalty is separable, so any diagonal metric works."""
         return unit
 
     def prox(self, v: Floats, c: float | Floats) -> Floats:

@@ -3,8 +3,8 @@
     P(d) = loss(w0 + d) + Omega(d),      d = w - w0
 
 is minimised in d. Solvers, penalty, working sets, screening and stopping work on d as they do on w without a prior;
-only the oracle uses w0 + d. Outside of the working set, d is 0 and the weight is w0, so every feature of w0 that occurs
-in the data is passed to the oracle, whatever the working set.
+only the oracle uses w0 + d. Outside the working set, d is 0 and the weight is w0, so the oracle always gets every
+feature of w0 that occurs in the data.
 
 The lower bound needs no change either. For distributions u_i over label sequences, log Z is the largest value of
 entropy plus expected score, so loss(w) >= H(u) + w . G(u) (`dual`), and
@@ -38,7 +38,7 @@ class _Wide(NamedTuple):
 
 
 class PriorOracle(ShardedOracle):
-    """Wraps the oracle of the data: answers for d are those for w0 + d."""
+    """Wraps the oracle of the data: asked about d, it answers for w0 + d."""
 
     def __init__(self, data: TrainingData, prior: Weights) -> None:
         super().__init__(data.shards, data.part_rows)

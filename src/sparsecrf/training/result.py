@@ -99,7 +99,7 @@ class Fit:
         )
 
     def tables(self) -> dict[str, Any]:
-        """What the feature numbers refer to, in the form for `heldout.best_labels`: n-grams, label parts."""
+        """The n-grams and label parts that feature numbers refer to, as arguments for `heldout.best_labels`."""
         part_rows = None if self.parts is None else self.parts.core
         return {"ngrams": self.ngrams.table(self.corpus.n_labels), "part_rows": part_rows}
 
@@ -110,23 +110,24 @@ class Fit:
 
     @property
     def groups(self) -> dict[str, list[int]]:
-        """By kind of group, largest last: how many groups have a weight, and how many there are. Empty if none."""
+        """For each kind of group, largest last: how many groups have a weight, and how many there are. Empty without
+        groups."""
         return dict(self.penalty_summary.get("groups", {}))
 
     @property
     def n_unigram(self) -> int:
-        """How many of the weights are of single labels; the others are of label pairs and longer n-grams."""
+        """The number of weights of single labels; the others belong to label pairs and longer n-grams."""
         return int((self.numbers < self._numbering.first_bigram).sum())
 
     @property
     def n_part(self) -> int:
-        """How many of these are of parts of labels."""
+        """How many of the unigram weights belong to parts of labels."""
         unigram = self.numbers[: self.n_unigram]
         return int((self._numbering.label(unigram) >= self.corpus.n_labels).sum())
 
     @property
     def n_class_pair(self) -> int:
-        """How many of the weights of pairs are of pairs of classes of labels."""
+        """How many of the pair weights belong to pairs of label classes."""
         numbering = self._numbering
         return int(((self.numbers >= numbering.first_class) & (self.numbers < numbering.first_ngram)).sum())
 
@@ -136,7 +137,7 @@ class Fit:
 
     @property
     def n_ngram(self) -> int:
-        """How many of the weights are of three labels or more."""
+        """The number of weights of three labels or more."""
         return len(self.ngrams.attribute)
 
     def training_record(self) -> dict[str, Any]:

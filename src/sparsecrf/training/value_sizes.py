@@ -22,7 +22,7 @@ _FAR_APART = 1000.0  # the largest size over the smallest
 
 
 class ScaleWarning(UserWarning):
-    """Values of attributes are of very different sizes."""
+    """Values of attributes differ widely in size."""
 
 
 def remark_on_sizes(data: Dataset) -> str | None:
@@ -44,7 +44,7 @@ def remark_on_sizes(data: Dataset) -> str | None:
 
 
 def warn_of_sizes(data: Dataset) -> None:
-    """The same as a warning."""
+    """Issue the warning."""
     remark = remark_on_sizes(data)
     if remark is not None:
         warn_caller(remark, ScaleWarning)

@@ -20,14 +20,14 @@ from sparsecrf.training import Weights, fit
 from sparsecrf.training.feature_sets import Floats, Numbers
 
 FOLDS = 5
-#: Weight of the less important of the two log-probabilities of a label, chosen in benchmarks/record/audit.md.
+#: Weight of the less important of a label's two log-probabilities; see benchmarks/record/audit.md.
 SECOND = 0.5
 _TINY = 1e-300  # a probability may be too small for a double
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict of a model trained on the other folds on the sequences of one fold."""
+    """What a model trained on the other folds says about the sequences of one fold."""
 
     number: int  #: number of the fold
     sequences: Numbers

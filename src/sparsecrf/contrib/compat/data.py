@@ -18,7 +18,7 @@ class Data:
         #: Of all groups: CRFsuite's models have the labels of the holdout group, too.
         self.vocabulary = Vocabulary(start=False)
         self._encoder = self._new_encoder()
-        self._corpus: Corpus | None = None  # what was encoded before the last `split`
+        self._corpus: Corpus | None = None  # sequences encoded before the last `split`
         self._groups: list[int] = []
 
     def _new_encoder(self) -> Encoder:
@@ -46,7 +46,7 @@ class Data:
         return [table[k] for k in range(len(table))]
 
     def split(self, holdout: int) -> tuple[Corpus | None, Corpus | None]:
-        """The sequences to train on, and those of the group `holdout`; None for either that has none."""
+        """The sequences to train on, and those of the group `holdout`; None if there are none."""
         import numpy as np
 
         if len(self._groups) > (0 if self._corpus is None else self._corpus.n_sequences):

@@ -1,9 +1,9 @@
 """The features that CRFsuite would make for a corpus.
 
-A state feature is an attribute and a label at the same position, a transition two consecutive labels;
-with `feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. It
-keeps those whose count is at least `feature.minfreq`, 0 by default. A count is a sum of values, so an attribute of
-value 0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
+A state feature is an attribute and a label at the same position, a transition two consecutive labels; with
+`feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. Features
+whose count is at least `feature.minfreq`, 0 by default, are kept. A count is a sum of values, so an attribute of value
+0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def crfsuite_features(
     possible_transitions: bool,
     listed: bool = False,
 ) -> Features:
-    """The features of a corpus. `bias` is the attribute of the transitions. `listed`: even if they are all possible."""
+    """The features of a corpus. `bias` is the attribute of the transitions. `listed`: list features even if all are
+    possible."""
     import numpy as np
 
     # Counted in the core, which copies no occurrences: NumPy's tables would need more memory than training.

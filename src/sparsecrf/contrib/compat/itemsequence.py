@@ -50,7 +50,7 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
 def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded:
     """The items encoded, with UTF-8 bytes decoded.
 
-    Looking at every name takes time, so it is done only if the encoder found something that is not text.
+    Checking every name takes time, so it happens only after the encoder has found something that is not text.
     """
     try:
         return encode(items)
@@ -66,7 +66,7 @@ def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded
 
 
 def _decoded(item: Any, where: str) -> Any:
-    """The same object if nothing in it is bytes."""
+    """The item with bytes decoded; the same object if it contains none."""
     if isinstance(item, bytes):
         return text_of(item, where)
     if isinstance(item, dict):

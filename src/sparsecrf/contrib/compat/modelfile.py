@@ -17,7 +17,7 @@ _DATA = "__FILE_RESOURCE_DATA__"  # the content of the file in pickles of sklear
 
 
 class FileResource:
-    """A named file, or a temporary one that is created when its `name` is first read; a model in memory needs none.
+    """A named file, or a temporary one that is created when its `name` is first read.
 
     It is created in a temporary folder, in CRFsuite's format, so that other programs can open it. It is removed by
     `cleanup` or when this object is deleted, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's class of
@@ -47,7 +47,7 @@ class FileResource:
 
     @property
     def name(self) -> str | os.PathLike[str] | None:
-        """None if there is no model."""
+        """The name of the file; None if there is no model."""
         if self._name is None and self.content() is not None:
             self.ensure_name()
         return self._name

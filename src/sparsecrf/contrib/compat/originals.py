@@ -37,8 +37,8 @@ def install() -> None:
     """Make `import pycrfsuite` and `import sklearn_crfsuite` give this package's classes from now on.
 
     Use it for libraries that import the originals (call it before they do), and to open pickles of the originals'
-    classes, which name the originals' modules. It lasts as long as the process. Modules are imported when they are
-    first used: a program that only tags does not load scikit-learn.
+    classes, which name the originals' modules. The change lasts until the process ends. Modules are imported when they
+    are first used: a program that only tags does not load scikit-learn.
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return

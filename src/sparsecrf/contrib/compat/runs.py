@@ -78,7 +78,8 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         solver=solver,
         solver_options={} if certifies else chosen.solver_options,
         max_iter=chosen.max_iter,
-        # A solver with a bound of its own stops by it: its objective does not fall steadily enough for `delta`.
+        # A solver with its own lower bound stops by that bound: its objective does not fall steadily enough for
+        # `delta`.
         tol=max(chosen.tol, chosen.delta_share * chosen.delta * chosen.period) if certifies else chosen.tol,
         callback=callback,
         watch=watch,

@@ -151,8 +151,8 @@ class Tagger:
         return [names[k] for k in self._chain.viterbi(self._corpus)[0].tolist()]
 
     def _tag_quickly(self, xseq: Iterable[Any]) -> list[str] | None:
-        """The best labels without building a corpus; None if one is needed. It is built when more is asked about the
-        sequence."""
+        """The best labels without building a corpus; None if a corpus is needed. Other queries about the sequence build
+        it."""
         if self._model is None or type(xseq) is not list or not xseq or not _PLAIN.issuperset(map(type, xseq)):
             return None
         try:

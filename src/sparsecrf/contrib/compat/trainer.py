@@ -65,7 +65,7 @@ class BaseTrainer:
     model: Model | None = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Set what subclasses rely on even if they do not call `__init__`, which python-crfsuite does not require."""
+        """Set attributes that subclasses need even if they do not call `__init__`, as python-crfsuite allows."""
         self = super().__new__(cls)
         self._data = Data()
         self.select("lbfgs")

@@ -23,7 +23,7 @@ def attach_template(
 
     For models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a template that computes
     the same ones, the model labels columns and text files without Python, several times as fast. A line `Uw[0]:%x[0,0]`
-    makes the attributes w[0]:dog, w[0]:cat and so on, a line `B` the transitions. `rename` gives attributes the names
+    makes the attributes w[0]:dog, w[0]:cat and so on, a line `B` the transitions. `rename` maps attributes to the names
     that the template makes for them: {"BOS": "w[-1]:_B-1"} if the program says BOS where the line `Uw[-1]:%x[-1,0]`
     finds no word. An attribute that no line can make is an error.
     """

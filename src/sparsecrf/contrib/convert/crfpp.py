@@ -63,7 +63,7 @@ def model_of(
 
     Y = len(labels)
     taken = sum(_size(name, Y) for name in attributes)
-    if taken > len(w):  # otherwise a small file could ask for any amount of memory
+    if taken > len(w):  # otherwise a small file could request any amount of memory
         raise InputError(f"{source}: expected separate weights for each attribute, {taken} in all, found {len(w)}")
     is_bigram = np.array([name[0] == "B" for name in attributes], dtype=bool)
     x, begin = np.arange(len(attributes)), np.array(first, dtype=np.int64)

@@ -31,7 +31,7 @@ _MOST_TIMES = 64  # the names together may be larger than the file, since a trie
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the content of a file begins as such a model does: a version 1xx and the type 0."""
+    """Whether the content of a file begins like a binary model: version 1xx and type 0."""
     return len(data) >= 8 and 100 <= int.from_bytes(data[:4], "little") < 200 and data[4:8] == bytes(4)
 
 

@@ -133,7 +133,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
         k = int(np.flatnonzero(wrong)[0])
         raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found damaged data")
     ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
-    if ends[-1] > len(data):  # otherwise a file could ask for a hundred times its size in memory
+    if ends[-1] > len(data):  # otherwise a file could request a hundred times its size in memory
         raise InputError(f"{where}: expected separate strings, found overlapping ones")
     text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
     try:

@@ -1,7 +1,7 @@
 """Shared code of the writers of Wapiti's and CRF++'s models.
 
-Both tools have a template with lines u and b, and no start label. The label before the first token is expressed by a
-line of its own: `%x[-1,0]` is a boundary cell there and nowhere else, so that
+Both tools have a template with lines u and b, and no start label. A separate line expresses the start label before the
+first token: `%x[-1,0]` is a boundary cell there and nowhere else, so that
 
     b:%x[0,0]    with a weight of (b:dog, start, NOUN)
     u:start:%x[-1,0]:b:%x[0,0]    has the same weight of (u:start:_x-1:b:dog, NOUN)
@@ -26,7 +26,7 @@ _START = ":start:"
 
 @dataclass(frozen=True)
 class Tool:
-    """What distinguishes another tool's models."""
+    """The properties of another tool's models."""
 
     name: str
     boundary: str  #: the name of its boundary cells, as in a recipe
@@ -95,7 +95,8 @@ def exported(model: Model, tool: Tool) -> Exported:
 
 
 def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
-    """Raise for an attribute that no line of a template could have made: its first letter says what it conditions."""
+    """Raise for an attribute that no template line can make, judging by its first letter, which says what it
+    conditions."""
     for x in dict.fromkeys(attributes.tolist()):
         if names[x][:1] not in tuple(letters):
             expected = f"attributes with weights of {what} to begin with {', '.join(letters[:-1])} or {letters[-1]}"

@@ -1,8 +1,8 @@
 """Models of other tools: one module per tool, and their shared code.
 
-None of these tools has a start label, so their models have none here. Names of attributes do not change: those of CRF++
-and Wapiti are what the template, which is kept, makes from the columns. These tools treat names as bytes: `encoding`
-says how to decode them, or that they stay bytes (files/charset.py); the model stores it.
+These tools have no start label, so the converted models have none either. Names of attributes do not change: those of
+CRF++ and Wapiti are what the template, which is kept, makes from the columns. These tools treat names as bytes:
+`encoding` says how to decode them, or that they stay bytes (files/charset.py); the model stores it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _for_files(model: Model, charset: Charset) -> Model:
 
 
 def write_crfsuite(model: Model, path: File) -> None:
-    """Write a model as `crfsuite dump` would, with all digits. Bigram weights other than plain transitions, and any
-    after the start, are an error: CRFsuite has none.
+    """Write a model as `crfsuite dump` would, with all digits. Bigram weights other than plain transitions, and weights
+    after the start, are an error, since CRFsuite does not support them.
     """
     from sparsecrf.contrib.convert.crfsuite import to_dump
 
@@ -107,11 +107,11 @@ _MARKS = {b"lCRF": "crfsuite", b"FILEHEADER = {": "crfsuite", b"#mdl#": "wapiti"
 
 
 def open_model(path: File) -> Model:
-    """Read a model of this package, CRFsuite, Wapiti or CRF++: the first bytes of the file tell which."""
+    """Read a model of this package, CRFsuite, Wapiti or CRF++, recognised by its first bytes."""
     with open(path, "rb") as file:
         begin = file.read(16)
     for mark, tool in _MARKS.items():
-        if begin.startswith(mark) and begin[8:9] != b"{":  # where a header of our own would begin
+        if begin.startswith(mark) and begin[8:9] != b"{":  # where the header of a sparsecrf model would begin
             return READERS[tool](path)
     return Model.load(path)
 

@@ -46,7 +46,7 @@ class DaskCRF(TrainingCRF):
 
     client: Client | None = None
     random_state = None  # no solver that works over shards is random
-    features = None  # template=Template.preset(...) says it
+    features = None  # use template=Template.preset(...)
     resources = None  # a template has its own names
     vectors = None  # shards on workers have no dense columns
 

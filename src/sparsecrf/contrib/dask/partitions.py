@@ -29,7 +29,7 @@ _NEAR_BYTES = 1 << 12  # bytes searched first for the end of a sequence
 
 
 class Names(NamedTuple):
-    """What must be known about all partitions before they can be encoded."""
+    """The properties of all partitions that encoding needs."""
 
     labels: StringTable
     attributes: StringTable

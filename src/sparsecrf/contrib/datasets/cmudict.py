@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sparsecrf._core import InputError
 from sparsecrf.contrib.datasets.align import Aligner, Word, alignable
 
-#: Alignment labels of fewer words are accidents, mostly from spelled-out abbreviations.
+#: Labels of fewer words are alignment errors, mostly from spelled-out abbreviations.
 RARE = 10
 _EM_WORDS = 20_000  # enough to learn which letters make which sounds; aligning the others is quick
 _SPLIT = {"train": 0.8, "dev": 0.1, "test": 0.1}

@@ -142,7 +142,7 @@ def _examples(task: Task, model: Model) -> Table:
     """A few sequences of different kinds, with confidences and the next best answers."""
     table = _table("Some answers", "symbols", "true", "labelled", "confidence in %", "3 best (probability)")
     kinds: list[Callable[[str], bool]] = [
-        lambda x: x.count("e") == 1 and "ae" in x,  # the label before tells E from F
+        lambda x: x.count("e") == 1 and "ae" in x,  # the previous label distinguishes E from F
         lambda x: x.count("e") == 1 and "ae" not in x and x[0] != "e",  # nothing does
         lambda x: "e" not in x,  # nothing needs to
     ]

@@ -104,8 +104,8 @@ class Lattice:
     def max_marginals(self) -> FloatArray:
         """[T, Y]: the score of the best path with label y at position t.
 
-        epsilon_t(y)  = u_t(y) + max_{y'} { epsilon_{t-1}(y') + l_t(y', y) }       the best way to come
-        eta_{t-1}(y') = max_y { l_t(y', y) + u_t(y) + eta_t(y) }                   the best way to go on
+        epsilon_t(y)  = u_t(y) + max_{y'} { epsilon_{t-1}(y') + l_t(y', y) }       the best path up to t eta_{t-1}(y') =
+        max_y { l_t(y', y) + u_t(y) + eta_t(y) }                   the best continuation
         """
         T, Y = len(self), self.n_labels
         u, pairs = self._unigram_scores(), self._pair_scores()

@@ -25,7 +25,7 @@ class TemplateUse(NamedTuple):
 
 
 def template_uses(weights: WeightTable, template: Template | None) -> list[TemplateUse]:
-    """By decreasing mass. Lines without any weight get a row, too: they could be removed."""
+    """Lines by decreasing mass. Lines without any weight are included, since they could be removed."""
     attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
     texts = [weights.attribute_names[x] for x in attributes.tolist()]
     names, group = by_prefix(texts) if template is None else by_line(texts, template)

@@ -36,7 +36,7 @@ class Weight(NamedTuple):
 class WeightTable:
     """Weights by id, in decreasing size; ties: those of labels before those of label pairs, each in order of id.
 
-    Names are looked up on demand: of 100,000 weights, people read ten.
+    Names are looked up on demand, since few of 100,000 weights are shown.
     """
 
     attribute: NDArray[np.int32]  # [K]
@@ -105,7 +105,7 @@ def _cell_of(name: str, labels: StringTable, parts: Sequence[str]) -> int:
 
 
 def _id_of(what: str, name: str, table: StringTable) -> int:
-    """The id of a name; an error that suggests others if there is none."""
+    """The id of a name. Raises, with similar names, if it is unknown."""
     from difflib import get_close_matches
 
     found = table.find(name)

@@ -1,4 +1,4 @@
-"""Pictures of models, training and predictions (extra `plot`). matplotlib is imported when one is drawn.
+"""Plots of models, training and predictions (extra `plot`). matplotlib is imported when one is drawn.
 
 Displays follow scikit-learn's: from data, or by a class method from a model, a fit, a path, predictions or an
 estimator; `plot(ax=None)` draws, and sets `ax_`, `axes_` and `figure_`; `save(file)` writes .svg, .png or .pdf, the

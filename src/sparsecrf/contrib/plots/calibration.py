@@ -1,4 +1,4 @@
-"""Whether a label that has probability p is right in p of all cases."""
+"""Calibration: whether labels with probability p are right in a share p of all cases."""
 
 from __future__ import annotations
 

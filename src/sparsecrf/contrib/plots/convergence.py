@@ -1,4 +1,4 @@
-"""How training went: objective, certificate, active features and dev error against time or work."""
+"""Convergence of training: objective, certificate, active features and dev error against time or passes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ConvergenceDisplay(Display):
 
     @property
     def lowest(self) -> float:
-        """What objectives are compared with: the optimum if it is known, else the smallest value of all runs."""
+        """The reference for objectives: the optimum if it is known, else the smallest value of all runs."""
         if self.optimum is not None:
             return self.optimum
         return min(float(record["objective"]) for run in self.histories.values() for record in run)

@@ -1,4 +1,4 @@
-"""Plots as files: checks before hours of work, and writing a figure."""
+"""Plots as files: checks before training begins, and writing a figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_matplotlib() -> None:
 
 
 def check_plot(file: str | os.PathLike[str]) -> None:
-    """Raise for a file that cannot be written, before hours of work."""
+    """Raise for a file that cannot be written, before training begins."""
     suffix = Path(file).suffix
     if suffix.lower() not in FORMATS:
         raise InputError(

@@ -120,7 +120,7 @@ def _name_columns(ax: Axes, names: Sequence[str]) -> None:
 
 
 def add_bar(ax: Axes, mesh: Any, label: str, **bar: Any) -> None:
-    """What the colours mean."""
+    """Draw the colour bar."""
     slender = max(20.0, 28.0 * ax.bbox.height / ax.bbox.width)  # as tall as the panel
     drawn: Any = ax.figure.colorbar(mesh, ax=ax, label=label, fraction=0.05, pad=0.02, aspect=slender, **bar)
     drawn.outline.set_linewidth(0.6)

@@ -162,7 +162,7 @@ class PathDisplay(Display):
         return [(best, self.best, ":"), ("one SE", self.one_se, "--")]
 
     def _at_edge(self, k: int) -> bool:
-        """Whether a choice is the first or the last of the path: beyond it there may be a better one."""
+        """Whether a choice is the first or the last of the path, so that a better one may lie beyond it."""
         if self._best is not None:  # only one of several rho2 is drawn, with few rho1; the search reports its own edges
             return self.edge is not None
         return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
@@ -186,7 +186,7 @@ class PathDisplay(Display):
         if self.active.min(initial=1) > 0:
             panel.set_yscale("log")
             panel.set_ylim(0.5 * float(self.active.min(initial=1)), 2.0 * most)
-        else:  # place 0 at a sixth of all decades: its number needs room
+        else:  # place 0 at a sixth of all decades, to leave room for its number
             panel.set_yscale("symlog", linthresh=1.0, linscale=max(0.4, log10(most) / 6))
             panel.set_ylim(-0.2, 2.0 * most)
         panel.yaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))

@@ -64,7 +64,7 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
 
 
 def facts(training: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The training record, line by line: what it is, and the number."""
+    """The training record, line by line: a name and a number."""
     lines = [
         ("l1 penalty rho1", _number(training, "rho1")),
         ("l2 penalty rho2", _number(training, "rho2")),
@@ -99,7 +99,7 @@ def _order(training: Mapping[str, Any]) -> list[tuple[str, str | None]]:
 
 
 def _groups(groups: Any) -> list[tuple[str, str]]:
-    """The numbers of groups kept and dropped. A record comes from a file and may contain anything."""
+    """The numbers of groups kept and dropped. The record is checked, since it comes from a file."""
     if not isinstance(groups, dict):
         return []
     counts = [(str(name), found) for name, found in groups.items() if isinstance(found, list) and len(found) == 2]

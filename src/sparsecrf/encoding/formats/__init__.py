@@ -17,7 +17,7 @@ from sparsecrf.encoding.formats.token_lines import TokenLines
 
 COLUMNS, CRFSUITE = Columns(), CrfSuite()
 
-#: By name. The first is the default for files whose names do not tell.
+#: Formats by name. The first is the default if the file name does not determine the format.
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (COLUMNS, CRFSUITE, Conllu(), JsonLines(), TokenLines(), Documents(), SimpleTagger(), PlainText())

@@ -1,11 +1,11 @@
 """JSON lines of annotation tools: tasks of Prodigy and of Label Studio.
 
-Prodigy: a text with spans of characters, and with its tokens, which say where words begin and end.
+Prodigy: a text with spans of characters, and its tokens, which say where words begin and end.
 
     {"text": "Ada went", "tokens": [{"text": "Ada", "start": 0, "end": 3, "id": 0}, ...],
      "spans": [{"start": 0, "end": 3, "token_start": 0, "token_end": 0, "label": "PER"}]}
 
-Label Studio: the text is in the data of the task, spans are results of annotations; a model's are predictions.
+Label Studio: the text is in the data of the task, spans are results of annotations; those of a model are predictions.
 
     {"data": {"text": "Ada went"}, "annotations": [{"result": [{"type": "labels", "from_name": "label",
      "to_name": "text", "value": {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]}}]}]}

@@ -26,7 +26,7 @@ Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 class Layout(NamedTuple):
     """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
-    template: Template | None = None  #: None: not known yet, or the files have attributes of their own
+    template: Template | None = None  #: None: not known yet, or the files contain attributes
     n_columns: int = 0  #: columns of each line, including the label; 0: not known yet, or the format has no columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
@@ -36,14 +36,14 @@ class Format(ABC):
     """A format of labelled data files. It has no state."""
 
     name: str  #: name for `--format`, `--from` and `--to`
-    title: ClassVar[str]  #: name of such files in errors
+    title: ClassVar[str]  #: name of these files in errors
     suffix: ClassVar[str] = ""  #: suffix of file names in this format; "": none
     takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; otherwise the files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
     token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
-    not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in such files
-    tokenizer: str | None = None  #: how running text in such files is cut into tokens; None: they have tokens
+    not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in these files
+    tokenizer: str | None = None  #: tokenizer of running text; None: files contain tokens
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a setting, as in `--format NAME:CHOICE`."""
@@ -73,7 +73,7 @@ class Format(ABC):
             raise OptionError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
     def check_labels(self, labels: Iterable[str]) -> None:
-        """Raise for a label that such files cannot hold."""
+        """Raise for a label that these files cannot hold."""
         for label in labels:
             if wrong := next((c for c in label if c in self.not_in_labels), None):
                 raise InputError(
@@ -82,7 +82,7 @@ class Format(ABC):
                 )
 
     def looks_like(self, line: bytes) -> bool | None:
-        """Whether a line almost certainly belongs to this format, for messages; None if it cannot be told."""
+        """Whether a line almost certainly belongs to this format, for messages; None if unclear."""
         return None
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:

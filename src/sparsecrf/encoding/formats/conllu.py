@@ -1,7 +1,7 @@
 """CoNLL-U files of treebanks: ten columns separated by tabs, comments before each sentence.
 
 The token is the FORM. The label is one column, or two: upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Lines of
-multiword tokens (1-2) and of empty nodes (1.1) have no label: `label` copies them unchanged, and comments, too.
+multiword tokens (1-2) and of empty nodes (1.1) have no label; `label` copies them and comments unchanged.
 """
 
 from __future__ import annotations

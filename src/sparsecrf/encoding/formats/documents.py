@@ -18,7 +18,7 @@ from sparsecrf.files.text import PIECE_BYTES, Piece, Source, growing_pieces
 MARK = "-DOCSTART-"  #: the first token of a document
 _MARK = MARK.encode()
 
-#: Maximum number of sequences of a document, including that of the mark. Further ones are read sentence by sentence, so
+#: Maximum number of sequences of a document, including that of the mark. Later ones are read sentence by sentence, so
 #: that a file with a single mark need not fit into memory.
 _MOST = 500
 
@@ -125,7 +125,7 @@ def _counted(n: int) -> str:
 
 
 def _whole_documents(data: bytearray, looked_at: int) -> int:
-    """The number of bytes that are whole documents; the bytes begin at a document or outside of any.
+    """The number of bytes that are whole documents; the bytes begin at a document or outside any document.
 
     The first `seen` bytes are known to contain no end of a document.
     """

@@ -46,7 +46,7 @@ class JsonLines(Records):
         return JsonLines(choice)
 
     def looks_like(self, line: bytes) -> bool | None:
-        # A list is JSON, too, but not a line of such a file; a single brace may be a token.
+        # A list is also JSON, but not a valid line here; a single brace may be a token.
         return None if line.lstrip().startswith(b"[") else re.match(rb'\s*\{\s*"', line) is not None
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -94,7 +94,7 @@ def fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
 
 
 def _is_label(value: Any) -> bool:
-    """Whether it is nonempty text without NUL, where C programs would end a label."""
+    """Whether it is nonempty text without NUL, at which C programs would cut off a label."""
     return isinstance(value, str) and value != "" and "\0" not in value
 
 

@@ -50,7 +50,7 @@ class Records(Format):
     takes_template = True
     one_line: ClassVar[bool] = False  #: whether a line is a sequence; if not, a blank line ends one
     default_features: ClassVar[str] = "words"  #: the default ready-made template
-    #: Name and field of labels by which the core labels plain files in this format (`Model.label_records`), if it can.
+    #: Name and label field for `Model.label_records`, if the core can label plain files in this format.
     core: tuple[str, str] | None = None
 
     @abstractmethod
@@ -174,7 +174,7 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
-        """The label, or its label set; None if it is missing, or unknown and the vocabulary does not grow."""
+        """The label or label set; None if it is missing, or if it is unknown and the vocabulary does not grow."""
         if not text or text == self._missing:
             return None
         names = text.split(self._label_sets) if self._label_sets else [text]

@@ -1,10 +1,10 @@
 """`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual_ascent.hpp`).
 
 An iteration is two epochs (four while the gap is large), with an evaluation after the last; an epoch has as many steps
-as there are sequences. Every fourth epoch takes all of them in a random order, the others draw them by their duality
-gaps. Its weights are those of the dual point, so it needs no working set: all features of the model are considered, and
-the lower bound D of the dual point is over all of them. It keeps the probabilities of all label pairs at every
-position: tokens times labels squared numbers, so it is for few labels.
+as there are sequences. Every fourth epoch takes all of them in a random order; the others draw them in proportion to
+their duality gaps. Its weights are those of the dual point, so it needs no working set: all features of the model are
+considered, and the lower bound D of the dual point is over all of them. It keeps the probabilities of all label pairs
+at every position: tokens times labels squared numbers, so it is for few labels.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ class Dual:
         return self._point(numbers, w, loss)
 
     def _values(self, ascent: DualAscent) -> tuple[float, float, float, float]:
-        """Those of `evaluate`, which takes about half as long as a pass."""
+        """Loss and gradient of `evaluate`, which takes about half as long as a pass."""
         began = time.perf_counter()
         values = ascent.evaluate()
         self.objective.pass_s = (time.perf_counter() - began) / _COST_OF_VALUES
         return values
 
     def certify(self) -> float:
-        """The best bound that was computed anew, without rounding errors of earlier steps: that of the dual point at
-        hand, or of one where this was asked before."""
+        """The best bound computed without accumulated rounding errors: that of the current dual point, or of an earlier
+        one."""
         best, at = self.certified
         if self.ascent is not None and at != self.epochs:
             self.certified = max(best, self.ascent.certify()), self.epochs
@@ -99,10 +99,10 @@ class Dual:
         return self.certified[0]
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Does nothing: all features are known."""
+        """Nothing to do: all features are considered."""
 
     def forget(self) -> None:
-        """Free the memory: no step follows."""
+        """Free the memory; no step follows."""
         self.ascent = None
 
     def state(self) -> Arrays:
@@ -128,7 +128,8 @@ class Dual:
         self.ascent.restore([state[f"part {k}"] for k in range(len(state) - 1)])
 
     def _begin(self, point: Point) -> DualAscent:
-        """At the labels of the data, or where weights were given, between these and the model with these weights."""
+        """Start at the labels of the data or, with given weights, between these labels and the model with those
+        weights."""
         ascent = self._make()
         if point.w.any():
             ascent.start(point.known.feature_set, point.w)
@@ -140,7 +141,8 @@ class Dual:
         return DualAscent(self.objective.corpus, features, penalty.rho1, penalty.rho2, self.objective.threads)
 
     def _point(self, numbers: Numbers, w: Floats, loss: float) -> Point:
-        """These weights; without an l1 term on all features, a set that stays the same. The gradient is not known."""
+        """A point with these weights; without an l1 term, on all features, so that the set stays the same. Its gradient
+        is unknown."""
         if self.objective.penalty.rho1 == 0:
             self.known = self.known or self.objective.hopeful()
             all_w = np.zeros(self.known.size)

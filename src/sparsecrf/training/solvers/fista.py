@@ -4,10 +4,10 @@
     w' = prox(v - g(v) / L, 1 / L)
 
 L grows until the loss is below its quadratic model, loss(w') <= loss(v) + g(v) . (w' - v) + L/2 |w' - v|^2, and
-decreases slightly with every step. Where values are not 1, a feature has L unit^2 in place of L (`TrainingData.units`;
-the features of a group share the largest unit): curvature grows with the square of values. If the objective would
-increase, the step is repeated from w without momentum (O'Donoghue & Candes 2015), which never increases it. A single L
-for all features makes it slow on data of any size: use it for comparison, not for training.
+decreases slightly with every step. If values are not 1, a feature uses L unit^2 instead of L (`TrainingData.units`; the
+features of a group share the largest unit): curvature grows with the square of values. If the objective would increase,
+the step is repeated from w without momentum (O'Donoghue & Candes 2015), which never increases it. A single L for all
+features makes it slow: use it for comparison, not for training.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     min  loss(a - b) + sum_k rho1_k (a_k + b_k) + rho2/2 |a - b|^2        over a, b >= 0
 
-At the optimum a_k b_k = 0. With rho1 = 0 nothing is split and nothing is bounded. Where values are not 1, SciPy is
-given u = unit w (`TrainingData.units`): in weights themselves, curvature would grow with the square of values.
+At the optimum a_k b_k = 0. With rho1 = 0, variables are neither split nor bounded. If values are not 1, SciPy gets u =
+unit w (`TrainingData.units`), since the curvature in w itself grows with the square of values.
 """
 
 from __future__ import annotations

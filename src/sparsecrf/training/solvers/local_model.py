@@ -30,7 +30,7 @@ class Block(NamedTuple):
     matrix: Floats  #: [M, Mp] symmetric, rows padded with zeros as the core needs it
 
     def times(self, s: Floats, rows: NDArray[np.int32]) -> Floats:
-        """The matrix times vectors (last axis) that are not zero at these rows, and of the result the same rows."""
+        """The matrix times vectors (last axis) that are zero outside these rows; the result has the same rows."""
         whole = np.zeros((*s.shape[:-1], len(self.matrix)))
         whole[..., rows] = s
         found: Floats = (whole @ self.matrix)[..., rows]
@@ -150,7 +150,7 @@ class LocalModel(NamedTuple):
 
 
 def _more_of(penalty: Penalty, free: NDArray[np.int64], n: int) -> dict[str, Any]:
-    """What the core needs of a penalty besides rho1 and rho2."""
+    """The arguments that the core needs for a penalty besides rho1 and rho2."""
     if isinstance(penalty, OnFeatures):
         return _groups_of(penalty.forest, free, n)
     return {"rho1_of": penalty.rho1_of[free]} if isinstance(penalty, WeightedNet) else {}
@@ -183,7 +183,8 @@ def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], ND
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
-    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not there, or for others."""
+    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not in the set, and for other
+    features."""
     n_unigram, n_pairs = known.feature_set.n_unigram, known.size - known.feature_set.n_ngram
     unigram = Numbering.of(known.feature_set).unigram_of(known.numbers[n_unigram:n_pairs])
     parent = np.full(known.size, -1, dtype=np.int32)

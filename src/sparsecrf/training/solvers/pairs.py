@@ -10,7 +10,7 @@ from sparsecrf._core import two_loop_back, two_loop_forth
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.state import Arrays
 
-_SPARE = 1  # rows of room for the next pairs
+_SPARE = 1  # spare rows for the next pairs
 _FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but not fewer than these
 
 
@@ -76,8 +76,7 @@ class Pairs:
         self._of_pair = np.vstack([self._of_pair[len(self._of_pair) - len(self) + 1 :], [products]])
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Restrict the pairs to the new set; drops those without curvature there: a feature that left may have had all
-        of it."""
+        """Restrict the pairs to the new set, and drop those whose curvature came from features that left."""
         if len(self):
             s, y = new.carry(self.s, old), new.carry(self.y, old)
             products = _products_of(s, y)

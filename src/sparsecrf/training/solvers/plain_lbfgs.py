@@ -1,10 +1,10 @@
-"""Plain L-BFGS (Nocedal 1980; Liu & Nocedal 1989), for objectives without an l1 term: what CRFsuite's `lbfgs` does.
+"""Plain L-BFGS (Nocedal 1980; Liu & Nocedal 1989), for objectives without an l1 term, as in CRFsuite's `lbfgs`.
 
     d = - H g        H: `memory` updates of gamma I, gamma = s . y / y . y of the last pair (two-loop recursion)
     w <- w + t d     t: the strong Wolfe conditions, from 1, in the first step from 1 / |g|
 
-`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits: this
-solver fits as closely after k iterations as other implementations of the method.
+`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits; this
+solver fits as closely after k iterations as other implementations of L-BFGS.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _further(before: _Trial, low: _Trial) -> float:
 
 
 def _between(low: _Trial, high: _Trial) -> float:
-    """The minimum is between: by c if that is more cautious, otherwise by q or half-way between them."""
+    """The minimum lies between the trials: c if that is more cautious, otherwise q or the midpoint of both."""
     c = _cubic(low, high, (low.t + high.t) / 2)
     if high.value > low.value:
         q = _parabola(low, high)

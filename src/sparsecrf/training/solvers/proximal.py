@@ -14,8 +14,8 @@ L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
 and the data are in this process: a quasi-Newton method needs dozens of passes to get that far.
 
-Features that fire together add up: B0 is scaled by the curvature along the last step, y . D^-1 y / s . y, and further
-while steps have to be shortened.
+The curvatures of features that fire together add up: B0 is scaled by the curvature along the last step, y . D^-1 y / s
+. y, and further while steps have to be shortened.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from sparsecrf.training.solvers.solver import Point, SolverKind
 from sparsecrf.training.solvers.state import Arrays
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: with less, a fifth of the steps have to be shortened
+_LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: below this, a fifth of the steps must be shortened
 _EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
-_INNER_TOLERANCE = 0.1  # a tighter inner solution costs more and saves no step
+_INNER_TOLERANCE = 0.1  # a tighter inner tolerance costs more and saves no steps
 _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
@@ -104,7 +104,7 @@ class Proximal:
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps come before label n-grams join, and do not support dense columns.
         enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
-        # Nor a prior, which is a good start anyway.
+        # They are not needed with a prior, which is a good starting point.
         enough = enough and self.objective.prior is None
         return enough and self.objective.in_this_process and not point.w.any()
 
@@ -150,7 +150,7 @@ class Proximal:
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-        # As many as at the start of the run: features that joined later have few counts.
+        # As many as at the start of the run, since features that joined later have small counts.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
             self._renew_block(point, free, h, ridge, unit)
@@ -168,11 +168,11 @@ class Proximal:
     ) -> None:
         """The features that move with the largest curvature h (of values of 1), and the curvature between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
-        if len(self.objective.prepared.dense):  # the core supports it for list attributes
+        if len(self.objective.prepared.dense):  # the core does not support it for dense columns
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         free = free[
             point.known.numbers[free] < self.objective.prepared.numbering.first_class
-        ]  # likewise, only for whole labels
+        ]  # the core supports it for whole labels only
         frequency = h / unit**2
         block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]

@@ -8,9 +8,9 @@ As printed, each weight becomes s(a h w - g, rho1) / (a h + rho2) with a fixed a
 large. By default the block takes the joint step of `local_model` instead, damped until the objective does not increase,
 which takes one more forward recursion to check.
 
-Where attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a
-pass for every attribute of a sentence. Attributes that never occur at the same position, such as those of one template
-line, are then updated together, group by group, with one pass each.
+If attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a pass
+for every attribute of a sentence. Attributes that never occur at the same position, such as those of one template line,
+are then updated together, group by group, with one pass each.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cd:
         self.sweeper = Sweeper(objective.corpus, objective.threads)
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Nothing depends on the working set."""
+        """Nothing to do: no state depends on the working set."""
 
     def forget(self) -> None:
         """Nothing to drop: the damping of each block corrects itself."""

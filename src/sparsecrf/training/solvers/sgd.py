@@ -10,9 +10,9 @@ With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 
 
 Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
 every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
-Label n-grams join by screening, as for every solver; with an `order_factor` the rho1 of each is its own. Steps that
-became small before they joined are too small for them: when they first join, eta0 is determined again, and t restarts.
-The steps run in one thread, since each needs the weights of the previous one; threads are used for evaluation.
+Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. Steps that became
+small before they joined are too small for them: when they first join, eta0 is determined again, and t restarts. The
+steps run in one thread, since each needs the weights of the previous one; threads are used for evaluation.
 
 `warm_up` is a start for `auto`: a few epochs replace many of its first steps. There, eight gradients at a time are
 computed at the same weights, on all threads. Over shards of this process it goes from one to the next, over as many as
@@ -80,7 +80,7 @@ class _Stochastic:
         self.before = 0  # steps of the current epoch over earlier shards
         self.u = 0.0  # cumulative penalty that a weight could have received
         self.q: Floats | None = None  # penalty that each weight received, signed
-        self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that came since the last step
+        self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that joined since the last step
 
     def chosen_shards(self) -> Sequence[Shard]:
         """The shards to step over: the corpus."""
@@ -219,7 +219,7 @@ class _Stochastic:
                 found = stepper.loss(point.known.feature_set, w, sample) + share * penalty.value(w)
             except InputError:  # the weights overflowed
                 return math.inf
-            # A negative value is rounding of huge scores: no reason for even larger steps.
+            # A negative value comes from rounding huge scores and does not justify larger steps.
             return max(found, 0.0) if math.isfinite(found) else math.inf
 
         first = _FIRST_EXPONENT
@@ -259,7 +259,7 @@ SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_s
 
 
 class _WarmUp(_Stochastic):
-    """Short, so that the steps soon become smaller; ends early when time is up. Uses all threads: the gradients of a
+    """A short run, whose steps soon become smaller. It ends early when time is up. Uses all threads: the gradients of a
     fixed number of sequences are computed at the same weights."""
 
     at_once = _WARM_AT_ONCE
@@ -281,7 +281,7 @@ class _WarmUp(_Stochastic):
 
 
 def warm_up(objective: Objective, point: Point) -> Point:
-    """A better point than this one, where all weights are 0, after some epochs; the point itself if none was found."""
+    """The point after some epochs from weights 0, or the given point if no better one was found."""
     epochs = _WARM_EPOCHS if objective.penalty.rho1 > 0 else _WARM_EPOCHS_L2
     try:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)

@@ -54,10 +54,10 @@ class Certifying(Protocol):
     bound: float  #: lower bound on the minimum over all features, up to accumulated rounding errors
 
     def zero(self) -> Point:
-        """Where a run begins: all weights 0."""
+        """The point where a run begins: all weights 0."""
 
     def certify(self) -> float:
-        """The same without accumulated rounding errors."""
+        """The lower bound without accumulated rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SolverKind:
     #: Takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit is given. The
     #: others never increase the objective, and reach any tolerance.
     is_stochastic: bool = False
-    #: Knows a lower bound on the minimum (`Certifying`), and all features: nothing is screened until the end.
+    #: Computes a lower bound on the minimum (`Certifying`) over all features, so nothing is screened until the end.
     certifies: bool = False
     doubt: float = DOUBT  #: doubt of its estimates (`Stopping`)
 

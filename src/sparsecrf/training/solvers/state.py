@@ -42,7 +42,7 @@ class State:
     values: list[float]  #: the lowest objective so far, at every iteration of the history, before its screening
     solver: Arrays
     best: Best | None  #: on the dev corpus
-    lowest: Lowest | None  #: better weights than those of `point`, if any
+    lowest: Lowest | None  #: weights that are better than those of `point`, if any
     mixture: Mixture | None  #: the dual point of the gap
     n_ngrams: int = 0  #: number of label n-grams found so far: the first in the table of the data
     promise: float = inf  #: possible gain of features outside of the working set, from the last screening

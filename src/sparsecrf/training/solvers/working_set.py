@@ -26,7 +26,7 @@ from sparsecrf.training.stopping import Stopping, remaining
 
 @dataclass
 class Result:
-    """Where a run ended: the point it chose, its certificate, and how it went."""
+    """The end of a run: the chosen point, its certificate, and statistics."""
 
     point: Point
     objective: float
@@ -43,7 +43,9 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
-_FIRST_SCREENING_OF_NGRAMS = 10  # at first nearly all of them look like violations, and they cost the most
+_FIRST_SCREENING_OF_NGRAMS = (
+    10  # the first screening of label n-grams waits longer: nearly all look like violations, and they cost the most
+)
 _SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
 _SCREEN_NGRAMS_EVERY = 15  # the same with label n-grams, where a screening takes as long as six steps
 _AFTER_SCREENING = 5  # iterations for features that joined to take effect
@@ -167,7 +169,7 @@ class _Run:
     # ---- The steps of an iteration
 
     def _watch(self, point: Point) -> None:
-        """Remember the weights before `point` as long as they are better, and the course of the objective."""
+        """Remember earlier weights as long as they are better than `point`, and record the lowest objective."""
         value = self._value(point)
         if self.lowest is not None and value <= self.lowest.value:
             self.lowest = None
@@ -227,7 +229,7 @@ class _Run:
         return wide, found
 
     def _look_at_bound(self, point: Point, solver: Certifying) -> _Certificate:
-        """The same for a solver with its own lower bound over all features."""
+        """`_look` for a solver with its own lower bound over all features."""
         value, limit = self._value(point), self._limit_reached()
         self.bound.of_solver = max(self.bound.of_solver, solver.bound)
         if limit or self.stalled > 1 or value - self.bound.of_solver <= self._target(point):
@@ -240,8 +242,8 @@ class _Run:
         return _Certificate(None, gap, 0.0)
 
     def _believed(self, found: _Certificate, left: float, target: float) -> bool:
-        """Whether the estimate is small enough for the gap. If it is not, a tighter gap is tried: a run that stops here
-        makes one anyway."""
+        """Whether the estimate is small enough for the gap. If not, tighten the gap, which a run that stops here would
+        do anyway."""
         left += found.promise
         if left <= target < left * self.stopping.caution(found.gap, target) and self.everything is not None:
             found.gap = self._tightened(self.everything, found.gap)
@@ -258,7 +260,7 @@ class _Run:
         return new
 
     def _result(self, point: Point, found: _Certificate | None) -> Result:
-        """The point to return, with its certificate: as tight as it can be made, unless time is up."""
+        """The point to return, with a certificate that is as tight as possible unless time is up."""
         assert self.stopped_by is not None
         self.head = None
         if isinstance(self.solver, Certifying):
@@ -298,7 +300,7 @@ class _Run:
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
 
     def _uncertified(self, value: float) -> _Certificate:
-        """What is known without a screening."""
+        """The certificate without a screening."""
         return _Certificate(np.inf, self.bound.gap_of(value), self.promise)
 
     def _best(self) -> Best | Lowest | None:
@@ -395,9 +397,9 @@ class _Run:
         return late + expected <= LAST_SECONDS
 
     def _promise(self, everything: Point, point: Point) -> float:
-        """The possible gain of the features outside of the working set, one by one: excess^2 / 2 curvature, the
-        curvature of a feature with expectation E being at most E (values 1; for others, times their size) and at least,
-        to be careful, a quarter of it."""
+        """The possible gain of the features outside of the working set, one by one: excess^2 / 2 curvature. The
+        curvature of a feature with expectation E is at most E (times the size of values other than 1); to be careful, a
+        quarter of that is used."""
         new = place_among(everything.known.numbers, point.known.numbers) < 0
         penalty = self.objective.penalty_on(everything.known)
         excess = np.abs(penalty.subgradient(everything.w, everything.g))[new]
