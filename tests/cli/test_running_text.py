@@ -42,6 +42,25 @@ def test_a_model_of_blank_separated_columns_labels_blank_separated_text(addresse
     assert (fields(done.out), done.err) == (WHOLE, "")
 
 
+def test_columns_that_the_template_ignores_need_not_be_there(program):
+    """A model of words trained on word, part of speech and label used to refuse plain text and columns of words."""
+    tagged = SENTENCE.replace(" ", " X ")
+    words = "".join(line.partition(" ")[0] + "\n" for line in SENTENCE.splitlines())
+    program.write(train_txt=tagged * 10, words_txt=words, text_txt="Ada saw Oslo.\n")
+    assert program("train", "train.txt", "-m", "m", "--features", "words", "--rho1", "0.05", "-q").status == 0
+    expected = [line.split()[-1] for line in SENTENCE.splitlines() if line]
+    for name in ("words.txt", "train.txt"):
+        done = program("label", "-m", "m", name)
+        assert (done.status, done.err) == (0, "")
+        assert [line.split()[-1] for line in done.out.splitlines() if line][: len(expected)] == expected
+    done = program("label", "-m", "m", "text.txt", "--format", "text")
+    assert [span["label"] for span in json.loads(done.out)["spans"]] == ["PER", "LOC"]
+    assert json.loads(program("eval", "train.txt", "-m", "m", "--json").out)["f1"] == 100
+    assert program("eval", "words.txt", "-m", "m").status == 1  # no gold labels
+    program("train", "train.txt", "-m", "all", "--features", "columns", "--rho1", "0.05", "-q")
+    assert "expected 2 columns of observations" in program("label", "-m", "all", "words.txt").err
+
+
 def test_the_other_tokenizer_is_a_warning_with_a_count(addresses):
     done = addresses("label", "-m", "m", "new.jsonl", "--tokenizer", "words")
     assert done.status == 0

@@ -207,7 +207,9 @@ def test_rows_of_other_columns_than_in_training():
     mixed = [["a", "b"], [["a", "x"]]]
     assert list(map(len, CRF(template="U:%x[0,0]\nB").fit(mixed, [["A", "B"], ["A"]]).predict(mixed))) == [2, 1]
     pairs = [[("a", "x"), ("b", "y")], [["a", "x"]]]
-    of_pairs = CRF(template="U:%x[0,0]\nB").fit(pairs, [["A", "B"], ["A"]]).model_
+    of_words = CRF(template="U:%x[0,0]\nB").fit(pairs, [["A", "B"], ["A"]]).model_
+    assert of_words.label([["a"], ["b"]]) == of_words.label(pairs[0])  # the second column is not used
+    of_pairs = CRF(template="U:%x[0,0]/%x[0,1]\nB").fit(pairs, [["A", "B"], ["A"]]).model_
     assert len(of_pairs.label(pairs[0])) == 2
     for row in (["a"], ["a", "x", "A"]):
         with pytest.raises(InputError, match=f"expected 2 columns of observations as in training, found {len(row)} in"):

@@ -83,11 +83,13 @@ class Dataset:
     def model(self, found: Fitted, **note: Any) -> Model:
         """The model of a fit to these data; `note`: more entries of its training record."""
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
+        # A template that ignores the last columns lets the model label data without them, such as plain text.
+        reads_all = self.template is None or self.template.n_columns >= self.n_columns
         made = found.model(
             self.vocabulary,
             note={**self.recipe.record, **kind, **self.tokenizer, **note},
             template=self.template,
-            n_columns=self.n_columns,
+            n_columns=self.n_columns if reads_all else 0,
             dense=self.dense,
             vectors=self.vectors,
         )
