@@ -231,9 +231,11 @@ sanitize-thread: .venv/tools .venv-sanitize-thread/installed
 		TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1:die_after_fork=0:report_signal_unsafe=0 \
 		.venv-sanitize-thread/bin/python -m pytest --capture=sys $(THREAD_TESTS) $(PYTEST_ARGS)
 
-# ---- Faults and attacks: fuzzing, tiny random fits, kills, full disks, little memory, a soak, Valgrind. Two hours with
-# MINUTES=60 of fuzzing; ONLY="NAME ..." chooses. Writes torture/RECORD.md.
+# ---- Faults and attacks: fuzzing, tiny random fits, kills, full disks, little memory, a soak, Valgrind, and the
+# experiments that take too long for `make test`. Two hours with MINUTES=60 of fuzzing; ONLY="NAME ..." chooses. Writes
+# torture/RECORD.md.
 torture: .venv/installed .venv/torture
+	$(if $(ONLY),,$(MAKE) experiments QUICK=1 ONLY="simulated letters path context")
 	PYTHONPATH=. .venv/bin/python -m torture.run $(ONLY) --minutes $(or $(MINUTES),60)
 
 .venv/torture: .venv/tools
