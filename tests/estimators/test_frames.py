@@ -139,7 +139,7 @@ def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
 def test_what_is_refused(data):
     pandas = library("pandas")
     frame = pandas.DataFrame(table(data))
-    with pytest.raises(InputError, match="sentences: expected a data frame with it, found list"):
+    with pytest.raises(InputError, match="sentences: expected X to be a data frame, found list"):
         CRF().fit(data[0], data[1], sentences="sentence")
     with pytest.raises(
         InputError, match=r"sentences: expected a column of X \(sentence, word, tag, label\), found 'id'"
