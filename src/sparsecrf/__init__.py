@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from sparsecrf.moved import MOVED, install
-
 TYPE_CHECKING = False  # as in `typing`, which is slow to import
 if TYPE_CHECKING:
     from typing import Any
@@ -98,8 +96,6 @@ __all__ = [
     "with_mentions",
 ]
 
-install()
-
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
@@ -110,7 +106,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(f"sparsecrf.{_HOME[name]}"), name)
         globals()[name] = found
         return found
-    if name in _MODULES or name in MOVED:
+    if name in _MODULES:
         return import_module(f"sparsecrf.{name}")
     raise AttributeError(f"module 'sparsecrf' has no attribute {name!r}")
 

@@ -71,8 +71,6 @@ TRAIN = [
     ("--penalty lasso", "--penalty: expected one of elastic-net, group:attribute"),
     ("--label-parts a", "--label-parts: expected a separator such as '|'"),
     ("--rho1 nan", "expected a number of at least 0, small or auto,"),
-    ("--vectors-window 1", "--vectors-window is now a setting of --recipe: write --recipe vectors_window=VALUE"),
-    ("--bytes", "--bytes is now a setting of --recipe: write --recipe bytes=true"),
     ("--recipe bytes=yes", "--recipe bytes: expected true or false, found 'yes'"),
     ("--recipe vectors_window=1.5", "--recipe vectors_window: expected a whole number from 0 to 10, found '1.5'"),
     ("--recipe vectors_window=11", "--recipe vectors_window: expected a whole number from 0 to 10, found '11'"),

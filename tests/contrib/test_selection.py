@@ -246,11 +246,3 @@ def test_threshold_to_nothing_or_to_everything(dense):
     for options in ({}, {"cut": 0.1, "keep": 3}, {"keep": -1}):
         with pytest.raises(InputError, match=r"expected.*found"):
             threshold(found, **options)
-
-
-def test_the_old_name_of_numbers_works_and_warns():
-    corpus = larger().corpus()
-    chosen = frequency_cutoff(corpus, 2)
-    with pytest.warns(DeprecationWarning, match="features= is deprecated: write numbers="):
-        old = fit(corpus, features=chosen, threads=1)
-    np.testing.assert_array_equal(old.w, fit(corpus, numbers=chosen, threads=1).w)

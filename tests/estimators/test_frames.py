@@ -317,22 +317,6 @@ def test_columns_that_a_template_does_not_read_are_told(data):
 
 
 @pytest.mark.slow
-def test_groups_is_the_old_name_of_sentences(data):
-    frame = library("pandas").DataFrame(table(data))
-    expected = CRF(rho1=0.1).fit(frame, "label", sentences="sentence")
-    with pytest.warns(DeprecationWarning, match=r"groups= is deprecated: write sentences=") as warned:
-        crf = CRF(rho1=0.1).fit(frame, "label", groups="sentence")
-    assert warned[0].filename == __file__
-    assert crf.model_.to_bytes() == expected.model_.to_bytes()
-    with pytest.warns(DeprecationWarning, match=r"write sentences="):
-        assert crf.score(frame, "label", groups="sentence") == expected.score(frame, "label", sentences="sentence")
-    with pytest.warns(DeprecationWarning, match=r"write sentences="):
-        CRFCV(rho1s=[1.0, 0.3], cv=3).fit(frame, "label", groups="sentence")
-    with pytest.raises(TypeError, match="expected only sentences, found its old name groups, too"):
-        crf.predict(frame, sentences="sentence", groups="sentence")
-
-
-@pytest.mark.slow
 def test_whole_documents_of_a_frame_are_left_out_together(data):
     frame = library("pandas").DataFrame(table(data))
     documents = [k // 2 for k in range(len(data[0]))]

@@ -1,20 +1,16 @@
-"""Options are declared once: signatures follow, and what were parameters still works, with a warning."""
+"""Options are declared once: signatures follow."""
 
-import pickle
 import re
 from dataclasses import fields
 from inspect import getdoc, signature
 
 import pytest
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from sparsecrf import CRF, CRFCV, InputError, Recipe, fit
-from sparsecrf.estimators.solver_options import _MOVED, _OF_RECIPE, _PARAMETERS, FURTHER
+from sparsecrf.estimators.solver_options import _PARAMETERS, FURTHER
 from sparsecrf.options import FitOptions
 
 X, Y = [["a", "b"], ["b", "c"], ["a"]] * 5, [["A", "B"], ["B", "A"], ["A"]] * 5
-VALUES = {"gap": 0.01, "time_limit": 60.0, "observed_only": True, "order_factor": 1.5, "group_weight": 2.0}
 
 
 def parameters(estimator):
@@ -48,52 +44,7 @@ def test_every_parameter_is_documented(estimator):
     documented = (getdoc(CRF) or "") + (getdoc(estimator) or "")
     for name in parameters(estimator):
         assert re.search(rf"^(\w+, )*{name}(, \w+)* :", documented, re.MULTILINE), name
-    assert all(name in documented for name in (*_MOVED, "checkpoint", "resume"))
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_old_parameters_work_and_warn(name):
-    how = {"order": 3} if name == "order_factor" else {"penalty": "tree"} if name == "group_weight" else {}
-    with pytest.warns(DeprecationWarning, match=re.escape(f'{name} is deprecated: write solver_options={{"{name}": ')):
-        old = CRF(rho1=0.1, **{name: VALUES[name]}, **how)
-    new = CRF(rho1=0.1, solver_options={name: VALUES[name]}, **how)
-    assert old.get_params() == new.get_params() == clone(old).get_params()
-    assert old.fit(X, Y).objective_ == new.fit(X, Y).objective_
-    with pytest.warns(DeprecationWarning, match=f"{name} is deprecated"):
-        assert getattr(new, name) == VALUES[name]
-
-
-@pytest.mark.parametrize("name", _OF_RECIPE)
-def test_old_parameters_of_dense_columns_work_and_warn(name):
-    setting = _OF_RECIPE[name]
-    with pytest.warns(DeprecationWarning, match=rf"{name} is deprecated: write template=Recipe\({setting}="):
-        old = CRF(template="U:%x[0,0]", **{name: 0.5})
-    assert old.template == Recipe(template="U:%x[0,0]", **{setting: 0.5})
-
-
-def test_old_parameters_can_be_set():
-    crf = CRF()
-    with pytest.warns(DeprecationWarning, match="gap is deprecated"):
-        assert crf.set_params(gap=0.5, rho1=2.0) is crf
-    assert (crf.rho1, crf.solver_options) == (2.0, {"gap": 0.5})
-    pipeline = Pipeline([("crf", CRF(solver_options={"patience": 3}))])
-    with pytest.warns(DeprecationWarning, match="gap is deprecated"):
-        pipeline.set_params(crf__gap=0.1)
-    assert pipeline["crf"].solver_options == {"patience": 3, "gap": 0.1}
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
-        CRF(nosuch=1)
-    with pytest.raises(AttributeError, match="nosuch"):
-        _ = crf.nosuch
-
-
-def test_a_pickle_of_an_earlier_version_keeps_its_options():
-    crf = CRF(rho1=0.3)
-    state = crf.__getstate__()
-    del state["solver_options"]
-    again = CRF.__new__(CRF)
-    again.__setstate__({**state, "gap": 0.01, "patience": None, "observed_only": True})
-    assert again.solver_options == {"gap": 0.01, "observed_only": True}
-    assert pickle.loads(pickle.dumps(crf)).get_params() == crf.get_params()
+    assert all(name in documented for name in FURTHER if name != "checkpoint_every")
 
 
 def test_options_of_fit_and_of_the_solver(tmp_path):
@@ -140,3 +91,10 @@ def test_a_model_keeps_its_order_factor_beside_other_options():
     crf = CRF(order=3, solver_options={"order_factor": 2.0}).fit([["a", "b", "a"]] * 6, [["A", "B", "A"]] * 6)
     again = CRF.from_model(crf.model_, solver_options={"gap": 1e-4})
     assert again.solver_options == {"order_factor": 2.0, "gap": 1e-4}
+
+
+def test_unknown_parameters_are_refused():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
+        CRF(nosuch=1)
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = CRF().nosuch

@@ -36,7 +36,6 @@ PACKAGE_LAYERS = [
         "scorers",
         "tables",
         "warn",
-        "moved",
     },
     {"files"},
     {"encoding"},

@@ -60,23 +60,9 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-#: Former options of `train`, `path` and `audit`: now settings of a recipe.
-_IN_RECIPES = ("vectors-words", "vectors-column", "vectors-window", "vectors-scale", "boundary", "bytes", "refer")
-
-
-def _check_former_options(command: str, arguments: list[str]) -> None:
-    """Raise for an option that is now a setting of --recipe."""
-    for option in (argument.partition("=")[0] for argument in arguments):
-        name = option.removeprefix("--")
-        if command in ("train", "path", "audit") and option.startswith("--") and name in _IN_RECIPES:
-            value = "true" if name in ("bytes", "refer") else "VALUE"
-            raise OptionError(f"{option} is now a setting of --recipe: write --recipe {name.replace('-', '_')}={value}")
-
-
 def _run() -> None:
     from sparsecrf.cli.quick import quick_call
 
-    _check_former_options("".join(sys.argv[1:2]), sys.argv[2:])
     call = quick_call(sys.argv[1:])
     if call is not None:
         on_interrupt(interrupt)

@@ -19,7 +19,6 @@ from sparsecrf.estimators.reading import weights_of, width_of, with_dense
 from sparsecrf.estimators.sequences import labels_beside, sequences
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import Span, SpanReader
-from sparsecrf.warn import renamed
 
 Objects = NDArray[np.object_]
 
@@ -27,7 +26,6 @@ Objects = NDArray[np.object_]
 class BaseCRF(TrainingCRF):
     """An estimator with a `model_` that labels sequences in memory."""
 
-    @renamed("groups", "sentences")
     def predict(
         self,
         X: Any,
@@ -93,7 +91,6 @@ class BaseCRF(TrainingCRF):
     def _limits(self, corpus: Corpus, constrain: str | None) -> Constraints | None:
         return chunk_constraints(self.model_.labels, corpus, constrain)
 
-    @renamed("groups", "sentences")
     def predict_marginals(
         self,
         X: Any,
@@ -122,7 +119,6 @@ class BaseCRF(TrainingCRF):
         """`predict_marginals` by scikit-learn's name: the probability of each of `classes_` at each token."""
         return self.predict_marginals(X, **options)
 
-    @renamed("groups", "sentences")
     def predict_nbest(
         self,
         X: Any,
@@ -151,7 +147,6 @@ class BaseCRF(TrainingCRF):
 
         return self._each(X, lengths, best, [([], 1.0)])
 
-    @renamed("groups", "sentences")
     def predict_spans(
         self,
         X: Any,
@@ -230,7 +225,6 @@ class BaseCRF(TrainingCRF):
         empty: list[Any] = [([], 1.0)] if of == "sequences" else []
         return self._each(X, lengths, lambda chain, corpus: find(chain, corpus, names), empty)
 
-    @renamed("groups", "sentences")
     def score(
         self,
         X: Any,

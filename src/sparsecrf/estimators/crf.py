@@ -31,7 +31,7 @@ from sparsecrf.training import fit, weights_in
 from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
-from sparsecrf.warn import renamed, warn_caller
+from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path
@@ -168,7 +168,6 @@ class CRF(BaseCRF):
         """The estimator whose `save` wrote the file, with the same predictions. Parameters as for `from_model`."""
         return cls.from_model(path, **parameters)
 
-    @renamed("groups", "sentences")
     def fit(
         self,
         X: Any,
@@ -227,7 +226,6 @@ class CRF(BaseCRF):
             warn_caller(f"rho1='auto': {chosen}", PathWarning)
         return chosen
 
-    @renamed("groups", "sentences")
     def path(
         self,
         X: Any,

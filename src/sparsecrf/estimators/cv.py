@@ -20,7 +20,7 @@ from sparsecrf.encoding.vectors import WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.answering import BaseCRF
 from sparsecrf.estimators.class_weights import ClassWeight
-from sparsecrf.estimators.frames import SentenceColumn, is_frame
+from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.path import Path, cross_validate
@@ -29,7 +29,6 @@ from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Numbers
 from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
-from sparsecrf.warn import warn_deprecated
 
 SELECTION = ("best", "one_se")
 
@@ -120,9 +119,6 @@ class CRFCV(BaseCRF):
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
-        if groups is not None and sentences is None and lengths is None and is_frame(X):
-            warn_deprecated("groups", "sentences")
-            sentences, groups = groups, None
         self._check_one_fit()
         data = self._encoded(X, y, sample_weight, lengths, sentences)
         warn_of_sizes(data)

@@ -1,12 +1,9 @@
-"""`solver_options` of the estimators: rarely needed training options, by their names in `fit`.
-
-Some used to be parameters of the estimators. These still work, with a `DeprecationWarning` that says what to write.
-"""
+"""`solver_options` of the estimators: rarely needed training options, by their names in `fit`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec
@@ -14,10 +11,8 @@ from typing import Any, ParamSpec
 from sklearn.base import BaseEstimator
 
 from sparsecrf.compatibility import Named, OptionError
-from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.options import FitOptions
 from sparsecrf.training import SOLVERS
-from sparsecrf.warn import warn_caller
 
 P = ParamSpec("P")
 
@@ -31,19 +26,15 @@ FURTHER: dict[str, Any] = {
 }
 #: Also accepted as a parameter.
 _SHORT = ("prior",)
-#: Former parameters: now in `solver_options`, or a setting of a `Recipe`.
-_MOVED = ("gap", "time_limit", "patience", "callback", "observed_only", "order_factor", "class_pairs", "group_weight")
-_OF_RECIPE = {"standardize": "standardize", "dense_scale": "vectors_scale"}
 
 
 def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
     """An `__init__` that sets an attribute for each of its parameters, as scikit-learn expects, and also accepts
-    old names; the signature shows only the new ones."""
+    those of _SHORT."""
     parameters = signature(init)
 
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
-        old = {name: given.pop(name) for name in (*_MOVED, *_OF_RECIPE) if name in given}
         short = {name: given.pop(name) for name in _SHORT if name in given}
         init(*arguments, **given)  # raises for what is not in the signature
         estimator: Any = arguments[0]
@@ -51,17 +42,15 @@ def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             setattr(estimator, name, value)
-        estimator._take_old(old)
         estimator._take_short(short)
 
     return call
 
 
 class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameters `solver_options` and `template`."""
+    """An estimator with the parameter `solver_options`."""
 
     solver: str
-    template: Any
     solver_options: Mapping[str, Any] | None = None
 
     def _option(self, name: str) -> Any:
@@ -85,18 +74,6 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
             if self._option(name) not in (None, False):
                 raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
 
-    def _take_old(self, given: dict[str, Any]) -> None:
-        """Parameters by their old names."""
-        for name, value in given.items():
-            if name in _OF_RECIPE:
-                setting = _OF_RECIPE[name]
-                _warn(name, f"template=Recipe({setting}=...)")
-                recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
-                self.template = replace(recipe, **{setting: value})
-            else:
-                _warn(name, f'solver_options={{"{name}": ...}}')
-                self.solver_options = {**(self.solver_options or {}), name: value}
-
     def _take_short(self, given: dict[str, Any]) -> None:
         """Further options that were given as parameters."""
         if given:
@@ -104,30 +81,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters, as for every estimator of scikit-learn."""
-        old = {name: params.pop(name) for name in (*_MOVED, *_OF_RECIPE) if name in params}
         short = {name: params.pop(name) for name in _SHORT if name in params}
         super().set_params(**params)
-        self._take_old(old)
         self._take_short(short)
         return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _MOVED:
-            _warn(name, "solver_options")
-            return self._option(name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """A pickle of an earlier version has the former parameters as attributes."""
-        old = {name: state[name] for name in _MOVED if name in state and state[name] != FURTHER[name]}
-        super().__setstate__({name: value for name, value in state.items() if name not in _MOVED})
-        if old:
-            self.solver_options = {**(self.solver_options or {}), **old}
-        settings = {new: self.__dict__.pop(name) for name, new in _OF_RECIPE.items() if name in self.__dict__}
-        if any(value != getattr(Recipe(), name) for name, value in settings.items()):
-            recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
-            self.template = replace(recipe, **settings)
-
-
-def _warn(name: str, instead: str) -> None:
-    warn_caller(f"{name} is deprecated: write {instead}", DeprecationWarning)

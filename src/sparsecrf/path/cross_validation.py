@@ -30,13 +30,11 @@ from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.training import Fit, Weights, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
-from sparsecrf.warn import renamed
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 
-@renamed("features", "numbers")
 def cross_validate(
     corpus: Corpus,
     *,

@@ -22,7 +22,7 @@ from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import best_labels, check_same_vocabulary
-from sparsecrf.warn import renamed, warn_caller
+from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -51,7 +51,6 @@ class Point:
 Each: TypeAlias = Callable[[Point], None]
 
 
-@renamed("features", "numbers")
 def path(
     corpus: Corpus | Shards,
     *,

@@ -24,7 +24,6 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalties import PenaltyChoice, kind_of
 from sparsecrf.training.penalty import ElasticNet, Strengths
-from sparsecrf.warn import renamed
 
 FIRST = 3.0  # tokens
 FACTOR = 3.0
@@ -32,7 +31,6 @@ PATIENCE = 2
 FLOOR = 1e-3  # tokens
 
 
-@renamed("features", "numbers")
 def rho_max(
     corpus: Corpus | Shards | TrainingData,
     *,

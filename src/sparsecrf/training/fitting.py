@@ -45,10 +45,8 @@ from sparsecrf.training.solvers.solver import Point, point_at
 from sparsecrf.training.solvers.working_set import Callback, run
 from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
-from sparsecrf.warn import renamed
 
 
-@renamed("features", "numbers")
 def fit(
     corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,

@@ -11,8 +11,6 @@ import pycrfsuite
 import pytest
 import sklearn_crfsuite
 
-from sparsecrf.contrib import compat
-
 pytestmark = pytest.mark.slow
 
 X = [[{"w": "walk", "n": 1.0}, {"w": "shop", "n": 0.5}, {"w": "clean"}]] * 4
@@ -176,14 +174,3 @@ def test_pickles_of_older_versions(tmp_path, monkeypatch):
         assert labels == Y
         assert keep is not named
         assert (name == str(tmp_path / "model")) is named
-
-
-def test_pickles_under_the_old_name_of_the_package():
-    """`sparsecrf.compat`, where these modules were before."""
-    crf = compat.CRF(c2=0.1).fit(X, Y)
-    old = pickle.dumps(crf, protocol=2).replace(b"csparsecrf.contrib.compat.", b"csparsecrf.compat.")
-    assert old.count(b"csparsecrf.compat.") >= 2  # the estimator and its log
-    with pytest.warns(DeprecationWarning, match="sparsecrf.compat has moved: import sparsecrf.contrib.compat"):
-        again = pickle.loads(old)
-    assert type(again) is compat.CRF
-    assert again.predict(X).tolist() == Y

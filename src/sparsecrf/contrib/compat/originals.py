@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from functools import partial
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf.contrib import compat
-from sparsecrf.moved import Loader, Redirect
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,10 +48,25 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder())
 
 
+class _Redirect(Loader):
+    """Loads a module under another name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self._name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # restore the spec of its own name: the import system has set that of the old one
+
+
 class _Finder(Loader):
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name in _MODULES:
-            return ModuleSpec(name, Redirect(_MODULES[name]))
+            return ModuleSpec(name, _Redirect(_MODULES[name]))
         return ModuleSpec(name, self, is_package=True) if name in _PACKAGES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
