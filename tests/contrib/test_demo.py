@@ -1,16 +1,14 @@
-"""The demo on both kinds of data, in small; its letters, its chart."""
+"""The demo on both kinds of data, in small; its letters."""
 
 import os
 import subprocess
 import sys
-from itertools import pairwise
 
 import pytest
 from rich.cells import cell_len
 
 from sparsecrf import Model
 from sparsecrf.cli.demo import demo
-from sparsecrf.contrib.demo.chart import path_chart, round_numbers
 from sparsecrf.contrib.demo.letters import (
     HELD_OUT,
     Part,
@@ -44,7 +42,7 @@ def test_letters_to_sounds(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     done = run("--data", "cmudict", "--words", "100", "-o", str(tmp_path / "made"))
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("the chosen one  iteration")
+    assert done.stderr.splitlines()[-1].startswith("path  100 %")
     for part in ("Alignment", "K+S", "chosen: rho1 =", "letters (tokens)", "words (any sound)", "what to do next"):
         assert part in done.stdout
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
@@ -78,7 +76,7 @@ def test_without_the_dictionary_the_task_is_simulated(monkeypatch, capsys, tmp_p
 
 @pytest.mark.slow
 def test_without_matplotlib_the_demo_draws_nothing(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("sparsecrf.contrib.demo.files.find_spec", lambda name: None)
+    monkeypatch.setattr("sparsecrf.contrib.demo.screen.find_spec", lambda name: None)
     demo(data="simulated", sequences=50, output=tmp_path)
     assert "pip install 'sparsecrf[plot]'" in capsys.readouterr().out
     assert not list(tmp_path.glob("*.svg"))
@@ -127,39 +125,3 @@ def test_a_label_that_training_does_not_have_counts_as_wrong():
     vocabulary = Vocabulary()
     Part([("a", ["A"])], [["A"]]).encode(vocabulary, grow=True)
     assert Part([("ab", ["A", "B"])], [["A", "B"]]).encode(vocabulary).labels.tolist() == [0, -1]
-
-
-# ---- The path, drawn
-
-ACTIVE, ERRORS = [0, 3, 40, 500, 6000], [95.0, 70.0, 30.0, 12.0, 13.0]
-
-
-@pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("width", [40, 72, 98])
-def test_chart(width, ascii_only):
-    rows = path_chart(ACTIVE, ERRORS, 3, width=width, ascii_only=ascii_only).plain.splitlines()
-    assert max(map(len, rows)) <= width
-    point, star = "o*" if ascii_only else "\u25cb\u25c6"
-    places = {(x, y): c for y, row in enumerate(rows[1:-3]) for x, c in enumerate(row) if c in (point, star)}
-    assert sorted(places.values()) == sorted([point] * 3 + [star])  # the model without weights has no place
-    columns = [x for x, _ in sorted(places)]
-    heights = [y for _, y in sorted(places)]
-    assert all(a < b for a, b in pairwise(columns))
-    assert heights[0] < heights[1] < heights[2]
-    assert places[columns[2], heights[2]] == star
-    assert all(name in rows[-2] for name in ("1", "10", "100", "1,000"))
-    assert ascii_only == "".join(rows).isascii()
-
-
-@pytest.mark.parametrize(("active", "errors"), [([1], [0.0]), ([7], [100.0]), ([5, 5], [3.0, 3.0])])
-def test_chart_of_hardly_anything(active, errors):
-    assert "\u25c6" in path_chart(active, errors, 0).plain
-
-
-def test_chart_of_a_model_without_weights():
-    assert "nothing to draw" in path_chart([0], [50.0], 0).plain
-
-
-def test_round_numbers():
-    assert round_numbers(9.1, 73) == [5, 10, 20, 50, 100]
-    assert round_numbers(100, 100) == [100, 200]

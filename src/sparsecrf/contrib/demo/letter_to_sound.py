@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
 
-from sparsecrf import Model, Vocabulary, fit
+from sparsecrf import Vocabulary
 from sparsecrf._core import FeatureSet
+from sparsecrf.contrib.datasets.align import SILENT
 from sparsecrf.contrib.datasets.cmudict import parse
 from sparsecrf.contrib.datasets.fetch import contents
 from sparsecrf.contrib.datasets.registry import find
-from sparsecrf.contrib.demo import screen
-from sparsecrf.contrib.demo.files import write_files
-from sparsecrf.contrib.demo.letters import Task, answers, attributes, conditions_pairs, make_task
-from sparsecrf.contrib.demo.progress import path_progress
-from sparsecrf.path import Path, PathWarning, one_standard_error, path
-from sparsecrf.progress import note, progress
+from sparsecrf.contrib.demo.letters import (
+    Part,
+    Task,
+    answers,
+    attributes,
+    conditions_pairs,
+    make_task,
+    phonemes,
+    pronunciations,
+)
+from sparsecrf.contrib.demo.screen import path_progress, path_table, table, what_next, write_files
+from sparsecrf.model import Model
+from sparsecrf.path import PathWarning, one_standard_error, path
 
-#: One thread: the task is small, and waiting threads are slow on a busy machine. Every point is fitted to the default
-#: tolerance, so that it has as many weights as the model that `fit` would give.
+#: One thread: the task is small, and waiting threads are slow on a busy machine.
 PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01, "threads": 1}
 
 #: Words that are in no dictionary.
@@ -38,46 +48,13 @@ NEXT = {
 }
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The path and the model that was chosen from it."""
-
-    path: Path
-    errors: list[float]  #: percent of the letters of the dev words
-    chosen: int
-    model: Model
-    possible: int  #: features that could have a weight
-    seconds: float
-
-    @property
-    def active(self) -> list[int]:
-        return [len(found.w) for found in self.path]
-
-
 def run(n_words: int, seed: int, folder: FilePath) -> None:
-    """The whole demo; results on standard output, progress on standard error, files into a folder."""
+    """The whole demo; results on standard output, progress on standard error, files into a folder. The model is the
+    sparsest within one standard error of the best on the dev words."""
     console = Console(highlight=False)
     dictionary = parse(contents(find("cmudict"))["cmudict.dict"].decode("utf-8"))
-    console.print(Rule("sparsecrf demo: letters to sounds", style="dim"), "")
-    began = time.perf_counter()
     task = make_task(dictionary, n_words, seed)
-    console.print(screen.alignment(task, time.perf_counter() - began))
-    trained = train(task)
-    console.print(screen.path(trained.active, trained.errors, trained.path.rho1.tolist(), trained.chosen, console))
-    found = list(answers(trained.model, task.test))
-    console.print(screen.errors(task.test, found, trained.model.n_active, trained.possible, trained.seconds))
-    console.print(screen.words(task.test, found))
-    console.print(screen.unsure(task.test, trained.model, console))
-    known = {spelling for spelling, _ in dictionary}
-    console.print(screen.invented(trained.model, [word for word in INVENTED if word not in known]))
-    console.print(screen.what_next(NEXT))
-    tokens = (attributes(spelling) for spelling, _ in task.test.words)
-    test = zip(tokens, task.test.labels, strict=True)
-    console.print(write_files(folder, trained.model, trained.path, test))
-
-
-def train(task: Task) -> Trained:
-    """Follow the path, and choose the sparsest model within one standard error of the best on the dev words."""
+    console.print(_alignment(task))
     began = time.perf_counter()
     vocabulary = Vocabulary(bigrams=conditions_pairs)
     corpus = task.train.encode(vocabulary, grow=True)
@@ -90,23 +67,57 @@ def train(task: Task) -> Trained:
     errors = np.asarray(found.errors)
     standard_errors = np.sqrt(errors * (100 - errors) / dev.n_tokens)
     chosen = one_standard_error(errors, standard_errors)
-    with progress("the chosen one", None) as advance:
-        final = fit(
-            corpus,
-            rho1=found[chosen].rho1,
-            rho2=found[chosen].rho2,
-            init=found[chosen],
-            threads=1,
-            callback=lambda record: advance(note=note(record)),
-        )
-    if final.stopped_by == "interrupt":
-        raise KeyboardInterrupt
-    every = FeatureSet.all_virtual(corpus)
-    return Trained(
-        path=replace(found, standard_errors=standard_errors),
-        errors=errors.tolist(),
-        chosen=chosen,
-        model=final.model(vocabulary),
-        possible=every.n_unigram + every.n_bigram,
-        seconds=time.perf_counter() - began,
-    )
+    console.print(path_table(found, errors.tolist(), chosen, console))
+    model, every = found[chosen].model(vocabulary), FeatureSet.all_virtual(corpus)
+    note = f"{model.n_active:,} of {every.n_unigram + every.n_bigram:,} possible weights are not zero"
+    labels = list(answers(model, task.test))
+    console.print(_errors(task.test, labels, f"{note}; the path took {time.perf_counter() - began:.0f} s"))
+    console.print(_words(task.test, labels))
+    known = {spelling for spelling, _ in dictionary}
+    console.print(_invented(model, [word for word in INVENTED if word not in known]))
+    console.print(what_next(NEXT))
+    test = zip((attributes(spelling) for spelling, _ in task.test.words), task.test.labels, strict=True)
+    console.print(write_files(folder, model, replace(found, standard_errors=standard_errors), test))
+
+
+def _alignment(task: Task) -> Table:
+    """A few words with the labels of their letters."""
+    n = len(task.train.words)
+    made = table(f"Alignment: EM finds which letters of {n:,} words make which sounds; {SILENT} is silent", "word", "")
+    for (spelling, _), labels in zip(task.examples.words, task.examples.labels, strict=True):
+        made.add_row(spelling, " ".join(labels))
+    return made
+
+
+def _errors(part: Part, found: Sequence[Sequence[str]], note: str) -> Table:
+    """Token and word error on words that no part of training has seen."""
+    rows = list(zip(part.words, part.labels, found, strict=True))
+    letters = [a != b for _, labels, mine in rows for a, b in zip(labels, mine, strict=True)]
+    words = [phonemes(mine) != tuple(sounds) for (_, sounds), _, mine in rows]
+    numbers = ("wrong", "of", "error")
+    made = table("The chosen model on unseen words", "", *numbers, numbers=numbers, caption=note)
+    for name, wrong in (("letters (tokens)", letters), ("words (any sound)", words)):
+        error = f"{100 * sum(wrong) / len(wrong):.1f} %"
+        made.add_row(name, f"{sum(wrong):,}", f"{len(wrong):,}", Text(error, "bold"))
+    return made
+
+
+def _words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong: int = 4) -> Table:
+    """The first correct and the first wrong words that fit on a line."""
+    title = f"The first {n_right} correct and the first {n_wrong} wrong ones"
+    made = table(title, "word", "predicted", "", "dictionary")
+    rows = [(*word, phonemes(mine)) for word, mine in zip(part.words, found, strict=True) if len(word[0]) <= 11]
+    for spelling, _, mine in islice((row for row in rows if row[2] == tuple(row[1])), n_right):
+        made.add_row(spelling, " ".join(mine), Text("right", "green"), "")
+    for spelling, sounds, mine in islice((row for row in rows if row[2] != tuple(row[1])), n_wrong):
+        made.add_row(spelling, " ".join(mine), Text("wrong", "red"), " ".join(sounds))
+    return made
+
+
+def _invented(model: Model, spellings: Sequence[str]) -> Table:
+    """The best pronunciations of words that the model has never seen."""
+    made = table("Words that are not in the dictionary", "word", "predicted", "probability", numbers=("probability",))
+    for spelling in spellings:
+        for k, (sounds, p) in enumerate(pronunciations(model, spelling, 2)):
+            made.add_row("" if k else spelling, " ".join(sounds), f"{100 * p:.0f} %")
+    return made

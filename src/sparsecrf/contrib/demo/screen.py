@@ -1,30 +1,59 @@
-"""What the letter-to-sound demo prints: each part has a title, a line of explanation, and the content."""
+"""Shared by both demos: tables, the regularisation path, and the files that a demo writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path as FilePath
+from typing import Any
 
 from rich import box
-from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from sparsecrf.contrib.datasets.align import SILENT
-from sparsecrf.contrib.demo.chart import path_chart
-from sparsecrf.contrib.demo.letters import Part, Task, phonemes, pronunciations
+from sparsecrf.contrib.plots import plot_path, plot_weights
+from sparsecrf.contrib.report import make_report
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.crfsuite import crfsuite_lines
 from sparsecrf.model import Model
+from sparsecrf.path import Path
+from sparsecrf.progress import progress
+from sparsecrf.training import Fit
 
-WIDEST = 100  # columns of a chart: slopes are hard to judge in a wider one
+
+def table(title: str, *columns: str, numbers: Sequence[str] = (), caption: str | None = None) -> Table:
+    """A table under its title; the columns named in `numbers` are flush right."""
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        caption=caption,
+        caption_justify="left",
+        show_edge=False,
+    )
+    for name in columns:
+        made.add_column(name, justify="right" if name in numbers else "left")
+    return made
 
 
-def section(title: str, explanation: str, *content: RenderableType) -> Group:
-    """A part of the screen, indented by two under its title."""
-    head = Text.assemble((title, "bold"), "\n", (explanation, "dim"))
-    return Group(head, "", *(Padding(part, (0, 0, 0, 2), expand=False) for part in content), "")
+def path_table(fits: Iterable[Fit], errors: Sequence[float], chosen: int, console: Console) -> Table:
+    """The regularisation path: less penalty, more weights; the dev error, in percent, falls and rises again."""
+    full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
+    columns = ("rho1", "weights", "objective", "gap", "dev error")
+    made = table("Regularisation path, each fit starting from the last", *columns, "", numbers=columns)
+    for k, (fit, error) in enumerate(zip(fits, errors, strict=True)):
+        row = (f"{fit.rho1:.3g}", f"{len(fit.w):,}", f"{fit.objective:,.0f}", f"{fit.gap:.2g}", f"{error:.2f} %")
+        made.add_row(*row, Text(full * round(0.25 * error), "bold green" if k == chosen else "blue"))
+        if k == chosen:
+            made.caption = f"chosen: rho1 = {row[0]}, {row[1]} weights, dev error {row[-1]}"
+    return made
 
 
 def what_next(commands: Mapping[str, str]) -> Panel:
@@ -35,94 +64,42 @@ def what_next(commands: Mapping[str, str]) -> Panel:
     return Panel(lines, title="what to do next", title_align="left", border_style="dim", box=box.ROUNDED)
 
 
-def alignment(task: Task, seconds: float) -> Group:
-    """A few words with their labels under their letters, and how EM went."""
-    shown = zip(task.examples.words, task.examples.labels, strict=True)
-    values, n = task.log_likelihoods, len(task.train.words)
-    note = f"EM: {len(values)} iterations, log-likelihood of a word {values[0] / n:.1f} to {values[-1] / n:.1f}"
-    return section(
-        "1  Alignment",
-        f"{n:,} words of CMUdict; EM finds which letter makes which sound, {SILENT} is silent.",
-        Columns((_letters_over_labels(spelling, labels) for (spelling, _), labels in shown), padding=(0, 4)),
-        Text(f"\n{note}, {seconds:.1f} s", "dim"),
-    )
+@contextmanager
+def path_progress(n_rho: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Yields the callback for the fits of a path of `n_rho` values of rho1; each fit begins with iteration 0."""
+    with progress("path", n_rho) as advance:
+
+        def callback(record: dict[str, Any]) -> None:
+            active = int(record["active_unigram"]) + int(record["active_bigram"])
+            advance(int(record["iter"] == 0), f"{active:,} active weights, objective {record['objective']:,.0f}")
+
+        yield callback
 
 
-def path(active: Sequence[int], errors: Sequence[float], rho1: Sequence[float], chosen: int, console: Console) -> Group:
-    """The regularisation path, drawn."""
-    ascii_only = not console.encoding.lower().startswith("utf")
-    chart = path_chart(active, errors, chosen, width=min(console.width, WIDEST) - 2, ascii_only=ascii_only)
-    star = "*" if ascii_only else "\u25c6"
-    legend = Text.assemble(
-        (f"\n{star} chosen: ", "bold green"),
-        f"rho1 = {rho1[chosen]:.3g}, {active[chosen]:,} weights, dev error {errors[chosen]:.2f} %\n",
-        ("the sparsest within one standard error of the best", "dim"),
-    )
-    explanation = f"As the penalty rho1 falls ({len(active)} steps): more weights, fewer errors, up to a point."
-    return section("2  Regularisation path", explanation, chart, legend)
-
-
-def errors(part: Part, found: Sequence[Sequence[str]], active: int, possible: int, seconds: float) -> Group:
-    """Token and word error on words that no part of training has seen."""
-    rows = list(zip(part.words, part.labels, found, strict=True))
-    letters = [a != b for _, labels, mine in rows for a, b in zip(labels, mine, strict=True)]
-    words = [phonemes(mine) != tuple(sounds) for (_, sounds), _, mine in rows]
-    table = _table("", "wrong", "of", "error", numbers=("wrong", "of", "error"))
-    for name, wrong in (("letters (tokens)", letters), ("words (any sound)", words)):
-        error = f"{100 * sum(wrong) / len(wrong):.1f} %"
-        table.add_row(name, f"{sum(wrong):,}", f"{len(wrong):,}", Text(error, "bold"))
-    note = f"{active:,} of {possible:,} possible weights are not zero; the path took {seconds:.0f} s"
-    explanation = "The chosen model on held-out words, used neither for EM nor for training or model selection."
-    return section("3  Unseen words", explanation, table, Text(f"\n{note}", "dim"))
-
-
-def words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong: int = 4) -> Group:
-    """The first correct and the first wrong words that fit on a line."""
-    table = _table("word", "predicted", "", "dictionary")
-    rows = [row for row in zip(part.words, found, strict=True) if len(row[0][0]) <= 11]
-    right = (row for row in rows if phonemes(row[1]) == tuple(row[0][1]))
-    wrong = (row for row in rows if phonemes(row[1]) != tuple(row[0][1]))
-    for (spelling, _), mine in islice(right, n_right):
-        table.add_row(spelling, " ".join(phonemes(mine)), Text("right", "green"), "")
-    for (spelling, sounds), mine in islice(wrong, n_wrong):
-        table.add_row(spelling, " ".join(phonemes(mine)), Text("wrong", "red"), " ".join(sounds))
-    return section("4  Some of them", f"The first {n_right} correct and the first {n_wrong} wrong ones.", table)
-
-
-def unsure(part: Part, model: Model, console: Console, n_words: int = 3, among: int = 200) -> Group:
-    """Words with two pronunciations that the model finds about equally probable."""
-    rated = [(word, pronunciations(model, word[0])) for word in part.words[:among] if 5 <= len(word[0]) <= 10]
-    rated.sort(key=lambda item: abs(item[1][0][1] - 0.45))
-    full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
-    table = _table("word", "pronunciation", "probability", "", "", numbers=("probability",))
-    for (spelling, sounds), best in rated[:n_words]:
-        for k, (mine, p) in enumerate(best):
-            said = "dictionary" if mine == tuple(sounds) else ""
-            bar = Text(full * max(1, round(16 * p)), "blue")
-            table.add_row(spelling if k == 0 else "", " ".join(mine), f"{100 * p:.1f} %", bar, said)
-        table.add_section()
-    explanation = "Probabilities of the three best; label sequences that sound the same are added up."
-    return section("5  Where the model is unsure", explanation, table)
-
-
-def invented(model: Model, spellings: Iterable[str]) -> Group:
-    """Words whose pronunciation the model has never seen."""
-    table = _table("word", "predicted", "probability", numbers=("probability",))
-    for spelling in spellings:
-        sounds, p = pronunciations(model, spelling, 1)[0]
-        table.add_row(spelling, " ".join(sounds), f"{100 * p:.0f} %")
-    return section("6  Words that are not in the dictionary", "How would you say them?", table)
-
-
-def _letters_over_labels(spelling: str, labels: Sequence[str]) -> Text:
-    widths = [max(len(letter), len(label)) for letter, label in zip(spelling, labels, strict=True)]
-    letters, sounds = (" ".join(map(str.ljust, line, widths)) for line in (spelling, labels))
-    return Text.assemble((letters, "bold"), "\n", sounds)
-
-
-def _table(*columns: str, numbers: Sequence[str] = ()) -> Table:
-    """A plain table; the columns named in `numbers` are flush right."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, show_edge=False)
-    for name in columns:
-        table.add_column(name, justify="right" if name in numbers else "left")
-    return table
+def write_files(
+    folder: FilePath, model: Model, path: Path, test: Iterable[tuple[Iterable[list[str]], list[str]]]
+) -> str:
+    """Write the model, its test data (attributes of tokens, and labels), pictures and the report, and list them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / "test.crfsuite"
+    lines = (line for tokens, labels in test for line in crfsuite_lines(tokens, labels))
+    write_atomically(data, "".join(lines).encode())
+    model.save(folder / "model.safetensors")
+    with warnings.catch_warnings():  # about labels that occur only in the test data of a small sample
+        warnings.simplefilter("ignore", UserWarning)
+        page = make_report(model, name="the demo's model", data=data)
+    write_atomically(folder / "report.html", page.encode())
+    named = {
+        "report.html": "the model and its errors, for a browser",
+        "model.safetensors": "the model",
+        "test.crfsuite": "what it was tested on",
+    }
+    if find_spec("matplotlib") is not None:
+        plot_path(path, file=folder / "path.svg")
+        plot_weights(model, file=folder / "weights.svg")
+        named["path.svg"] = "the regularisation path"
+        named["weights.svg"] = "the largest weights by attribute and label"
+    width = max(len(str(folder / name)) for name in named)
+    text = "".join(f"\n  [bold]{escape(str(folder / name)):<{width}}[/bold]  {what}" for name, what in named.items())
+    missing = "" if "path.svg" in named else "\n  [dim]pictures: pip install 'sparsecrf\\[plot]'[/dim]"
+    return f"\nWritten:{text}{missing}"
