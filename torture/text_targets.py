@@ -13,8 +13,8 @@ from typing import Any
 from sparsecrf import CRF, InputError, Model, Template, Vocabulary, fit, read_columns
 from sparsecrf._core import StringTable
 from sparsecrf.cli.answers import Answers, OnError
+from sparsecrf.cli.convert import converted
 from sparsecrf.cli.evaluate import _evaluate
-from sparsecrf.encoding.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.vector_files import width_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsecrf.chunks import Scheme
-from sparsecrf.contrib.audit.spans import OUTSIDE, Spans
+from sparsecrf.contrib.audit.out_of_fold import OUTSIDE, Spans
 
 
 class Error(NamedTuple):

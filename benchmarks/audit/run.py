@@ -27,9 +27,8 @@ from benchmarks.audit.errors import Error, Injector
 from benchmarks.common import machine
 
 from sparsecrf import read_columns
-from sparsecrf.contrib.audit.out_of_fold import audit_of, judged_folds
+from sparsecrf.contrib.audit.out_of_fold import OUTSIDE, audit_of, judged_folds
 from sparsecrf.contrib.audit.result import Audit, Suspect
-from sparsecrf.contrib.audit.spans import OUTSIDE
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.estimators.reading import read_sequences

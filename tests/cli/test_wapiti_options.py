@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsecrf import InputError, Model, Vocabulary
-from sparsecrf.encoding.rare import without_rare
+from sparsecrf.shards.dataset import without_rare
 
 DATA = "the DET\ncat NOUN\nruns VERB\n\nthe DET\ndog NOUN\nruns VERB\n\na DET\ncat NOUN\n\n"
 TEMPLATE = "U:%x[0,0]\n*1:%x[-1,0]\nB\n"

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from sparsecrf import InputError, Template
-from sparsecrf.encoding.convert import converted
+from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, base
 from sparsecrf.files.crfsuite import read_crfsuite
 

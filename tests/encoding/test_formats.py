@@ -6,7 +6,7 @@ import pytest
 from program import Program
 
 from sparsecrf import InputError, Model, encode_folder
-from sparsecrf.encoding.convert import converted
+from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records, format_named, format_of
 from sparsecrf.encoding.formats.records import Record
 from sparsecrf.encoding.recipe import Recipe

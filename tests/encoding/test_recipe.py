@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from sparsecrf import CRF, InputError, Model, Recipe, Resource, Template
+from sparsecrf.cli.reading import recipe_of
 from sparsecrf.encoding.recipe_file import SETTINGS
-from sparsecrf.model.recipe import recipe_of
 
 TRAIN = "the DET\ndog NOUN\nbarks VERB\n\na DET\ncat NOUN\nsleeps VERB\n\n"
 EVERYTHING = Recipe(

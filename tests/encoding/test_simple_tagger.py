@@ -6,7 +6,7 @@ import pytest
 from program import Program
 
 from sparsecrf import InputError, Model
-from sparsecrf.encoding.convert import converted
+from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, format_named
 
 SIMPLE = format_named("simpletagger")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sparsecrf import InputError
 from sparsecrf.chunks import END, START, ChunkReader, recode
-from sparsecrf.encoding.convert import converted
+from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
 
 SCHEMES = ("iob1", "iob2", "iobes")

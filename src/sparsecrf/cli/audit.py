@@ -142,7 +142,7 @@ def _read(sources: Sequence[Source], recipe: Recipe, threads: int, *, quiet: boo
 
 def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
     """The tokens of all sequences, to show suspects in context."""
-    from sparsecrf.contrib.audit.files import tokens_of_files
+    from sparsecrf.contrib.audit.output import tokens_of_files
 
     for source in sources:
         if not isinstance(source, (str, os.PathLike)):

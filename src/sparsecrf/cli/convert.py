@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from sparsecrf.chunks import CODES
+from sparsecrf._core import InputError
+from sparsecrf.chunks import CODES, recode
 from sparsecrf.cli.options import Encoding
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
+from sparsecrf.encoding.template import Template
+from sparsecrf.files.text import Source, name_of
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
+
 
 #: Reads one file and writes the other. The encoding may be None: the default.
 Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
@@ -43,7 +47,6 @@ def _model_to(tool: str) -> Conversion:
 
 def _data(read: Format, write: Format, template: Template | None, chunks: str | None) -> Conversion:
     def convert(source: str, target: str, encoding: str | None) -> None:
-        from sparsecrf.encoding.convert import converted
         from sparsecrf.files.charset import UTF8, Charset, decoded
 
         charset = Charset(encoding or UTF8, "--encoding")
@@ -158,3 +161,27 @@ def convert(
     else:
         conversion = _MODELS[names]
     conversion(source, target, encoding)
+
+
+def converted(
+    source: Source, read: Format, write: Format, template: Template | None = None, chunks: str | None = None
+) -> Iterator[str]:
+    """Read sequences in the format `read` and yield the lines of a file in the format `write`.
+
+    A template makes the attributes if the format uses one. `chunks`: the scheme (iob1, iob2, iobes) of the new labels.
+    """
+    read.check_template(template, "template")
+    name = name_of(source)
+    if read.takes_template and write.takes_template and template is None:
+        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # columns stay columns
+    return write.write(_recoded(read.read(source, template), chunks, name), name)
+
+
+def _recoded(
+    sequences: Iterable[tuple[Any, list[str]]], chunks: str | None, source: str
+) -> Iterator[tuple[Any, list[str]]]:
+    for i, (tokens, labels) in enumerate(sequences):
+        try:
+            yield tokens, labels if chunks is None else recode(labels, chunks)
+        except InputError as error:
+            raise InputError(f"{source}, sequence {i}, {error}") from None

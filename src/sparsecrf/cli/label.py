@@ -131,8 +131,7 @@ def label(
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import PIECE_BYTES, name_of
     from sparsecrf.model import Model
-    from sparsecrf.model.charset import charset_for
-    from sparsecrf.model.format import format_for, with_hint
+    from sparsecrf.model.format import charset_for, format_for, with_hint
     from sparsecrf.progress import progress, say
 
     check_readable(model, data)

@@ -14,12 +14,14 @@ from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_setting
 from sparsecrf.files.text import name_of
+from sparsecrf.model.format import FORMAT
 from sparsecrf.progress import progress, say
 
 if TYPE_CHECKING:
     from sparsecrf.cli.train import RunOptions
     from sparsecrf.model import Model
     from sparsecrf.shards.dataset import Dataset
+
 
 #: Settings of a recipe, and --init, as the user types them.
 _TYPED = {
@@ -64,7 +66,6 @@ def _named_file(text: str, table: str) -> tuple[str, str]:
 
 def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
     """The complete recipe for the data; settings that are not given are those of the model of --init."""
-    from sparsecrf.model.recipe import recipe_of
 
     asked = asked_recipe(inputs)
     recipe = asked.resolved(inputs.data[0], None if init is None else recipe_of(init))
@@ -126,3 +127,21 @@ def _told(data: Dataset, inputs: Inputs) -> Dataset:
     if inputs.dev is not None and (remark := data.remark(name_of(inputs.dev))) is not None:
         say(f"sparsecrf: warning: {remark}")
     return data
+
+
+def recipe_of(model: Model) -> Recipe:
+    """The recipe for data to train a new model that starts from this one."""
+    scale = None
+    if model.vectors is not None and model.dense is not None:
+        scale = model.dense.scale[
+            model.vectors.width
+        ]  # the column that marks words without a vector is not standardised
+    return Recipe(
+        format=str(model.training[FORMAT]) if FORMAT in model.training else None,
+        vectors=model.vectors,
+        vectors_scale=scale,
+        start=model.vocabulary.start,
+        encoding=model.training.get("encoding"),
+        labels=tuple(model.labels),
+        lines=model.template,
+    )

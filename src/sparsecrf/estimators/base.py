@@ -24,8 +24,14 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vectors import WordVectors, given_vectors
 from sparsecrf.encoding.vocabulary import Bigrams
 from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
-from sparsecrf.estimators.frame_warnings import warn_of_labels, warn_of_unused
-from sparsecrf.estimators.frames import SentenceColumn, check_one_of, of_other, split_sentences
+from sparsecrf.estimators.frames import (
+    SentenceColumn,
+    check_one_of,
+    of_other,
+    split_sentences,
+    warn_of_labels,
+    warn_of_unused,
+)
 from sparsecrf.estimators.reading import read_other_sequences, read_sequences, warn_of_unknown
 from sparsecrf.estimators.record import estimator_record
 from sparsecrf.estimators.solver_options import HasSolverOptions

@@ -8,10 +8,12 @@ from sparsecrf._core import InputError, UnsatisfiableError
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
 from sparsecrf.encoding.token_survey import tokenizer_of
+from sparsecrf.files.charset import UTF8, Charset
 from sparsecrf.files.text import Piece, Source, name_of
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
+
 
 FORMAT = "format"  #: key in the training record if the format is neither columns nor CRFsuite's
 
@@ -73,3 +75,9 @@ def _other(data: bytes, format: Format) -> Format | None:
         return None
     known = next((of for of in FORMATS.values() if of.looks_like(first)), None)
     return known or (COLUMNS if own is False else None)
+
+
+def charset_for(model: Model | None, given: str | None, option: str = "--encoding") -> Charset:
+    """The encoding with that name; by default that of the training data, else UTF-8."""
+    known = UTF8 if model is None else model.training.get("encoding", UTF8)
+    return Charset(known if given is None else given, option)

@@ -12,8 +12,7 @@ from sparsecrf.encoding.unknown_labels import listed
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import CELL
 from sparsecrf.files.text import Piece, Source, name_of
-from sparsecrf.model.charset import charset_for
-from sparsecrf.model.format import format_for, with_hint
+from sparsecrf.model.format import charset_for, format_for, with_hint
 
 if TYPE_CHECKING:
     from sparsecrf.metrics import Evaluation

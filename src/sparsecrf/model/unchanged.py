@@ -28,8 +28,7 @@ from sparsecrf.files.charset import decoded
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece, Source, name_of
-from sparsecrf.model.charset import charset_for
-from sparsecrf.model.format import format_for
+from sparsecrf.model.format import charset_for, format_for
 
 if TYPE_CHECKING:
     from sparsecrf.model.model import Model

@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shutil
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, cast
@@ -18,7 +20,6 @@ from sparsecrf.encoding.encode import PieceEncoder
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.charset import UTF8
-from sparsecrf.files.lock import locked
 from sparsecrf.files.text import PIECE_BYTES, name_of
 from sparsecrf.model.file import template_to_json
 from sparsecrf.shards.folder import (
@@ -229,3 +230,44 @@ def _remove_leftovers(target: Path) -> None:
 def _temporary(target: Path) -> tuple[Path, Path]:
     """Names of the folder while it is made, and of the old one while it is replaced."""
     return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
+
+
+_RETRY_S = 0.2
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of this file. The file exists as long as a process holds the lock."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _wait(handle)
+            # The previous holder may have removed the file: then lock the new one, as other processes do.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), os.stat(path)):
+                    break
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows cannot remove an open file
+            path.unlink()
+        os.close(handle)
+
+
+def _wait(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            with suppress(OSError):
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+                return
+            time.sleep(_RETRY_S)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)

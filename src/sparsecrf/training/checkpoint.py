@@ -27,8 +27,7 @@ from sparsecrf.training.heldout import Best
 from sparsecrf.training.history import Record
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.solver import Point
-from sparsecrf.training.solvers.state import Lowest, State
+from sparsecrf.training.solvers.solver import Lowest, Point, State
 from sparsecrf.warn import warn_caller
 
 FORMAT, VERSION = "sparsecrf checkpoint", 3

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from sentences import sentences
 
 from sparsecrf import CRF, InputError, audit
+from sparsecrf.contrib.audit.out_of_fold import Spans
 from sparsecrf.contrib.audit.page import audit_page
 from sparsecrf.contrib.audit.probabilities import best_inside, given_others, span_log_probs
-from sparsecrf.contrib.audit.spans import Spans
 
 LABELS = ["B-LOC", "B-PER", "I-PER", "O"]
 

@@ -10,7 +10,7 @@ import pytest
 from sparsecrf import BIAS, InputError, Model
 from sparsecrf._core import CrfsuiteModel, StringTable
 from sparsecrf.contrib.compat import Tagger
-from sparsecrf.contrib.compat.parts import CrfsuiteFile
+from sparsecrf.contrib.compat.tagger import CrfsuiteFile
 from sparsecrf.contrib.convert.crfsuite import from_binary
 from sparsecrf.contrib.convert.crfsuite_write import to_binary
 

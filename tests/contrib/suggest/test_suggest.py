@@ -9,7 +9,7 @@ from sentences import sentences
 
 from sparsecrf import CRF, InputError
 from sparsecrf.contrib.suggest import DIVERSITY, MEASURE, MEASURES, suggest
-from sparsecrf.contrib.suggest.choosing import choose
+from sparsecrf.contrib.suggest.interface import choose
 
 
 def words(X):

@@ -1,11 +1,10 @@
 """Finds labels that are probably wrong, by exact probabilities from models that have not seen the sentence.
 
-`probabilities.py` has the formulas, `spans.py` says which spans are judged, `out_of_fold.py` trains and judges fold by
-fold, `result.py` ranks, `files.py` rereads the sentences for `output.py` and `page.py`, which show them.
+`probabilities.py` has the formulas, `out_of_fold.py` trains and judges fold by fold, `result.py` ranks, `output.py` and
+`page.py` show the suspects in their sentences.
 """
 
-from sparsecrf.contrib.audit.interface import audit
-from sparsecrf.contrib.audit.out_of_fold import Judged, judged_folds
+from sparsecrf.contrib.audit.out_of_fold import Judged, audit, judged_folds
 from sparsecrf.contrib.audit.page import audit_page
 from sparsecrf.contrib.audit.result import Audit, Suspect
 

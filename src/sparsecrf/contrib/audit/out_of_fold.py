@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,53 @@ from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.contrib.audit.probabilities import best_inside, given_others, span_log_probs
 from sparsecrf.contrib.audit.result import Audit, Suspect, ranked
-from sparsecrf.contrib.audit.spans import Spans, Window
+from sparsecrf.estimators.crf import CRF
+from sparsecrf.estimators.frames import SentenceColumn
 from sparsecrf.model import Model
+from sparsecrf.model.spans import SpanReader
 from sparsecrf.path.folds import dealt
+from sparsecrf.progress import progress
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights, fit
+from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.feature_sets import Floats, Numbers
+
+OUTSIDE = "O"
+
+
+class Window(NamedTuple):
+    """Tokens that are judged together."""
+
+    start: int  #: first token of the span
+    end: int
+    first: int  #: range of tokens that is judged: the span, and a token on either side that is in no span
+    last: int  #: the token after the last
+
+
+class Spans:
+    """Finds spans of label sequences by the labels of a data set, the same ones as `Model.spans`: chunks or, if labels
+    do not encode chunks, runs of equal labels."""
+
+    def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
+        self._reader = SpanReader(labels, scheme)
+        # whether to judge spans without their neighbouring tokens
+        self._bounded = self._reader.scheme in (Scheme.NONE, Scheme.RUNS)
+
+    def kind(self, labels: Sequence[str]) -> str:
+        """The name of a window's labels: the types of its spans, or O."""
+        return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
+
+    def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
+        """The spans of the given labels of a sequence, then those of the best labels that overlap none of these."""
+        own = self._reader.places_of(given)
+        for a, b, _ in own:
+            before = not self._bounded and a > 0 and given[a - 1] == OUTSIDE
+            after = not self._bounded and b < len(given) and given[b] == OUTSIDE
+            yield Window(a, b, a - before, b + after)
+        for a, b, _ in self._reader.places_of(best):
+            if all(b <= start or a >= end for start, end, _ in own):
+                yield Window(a, b, a, b)
+
 
 FOLDS = 5
 #: Weight of the less important of a label's two log-probabilities; see benchmarks/record/audit.md.
@@ -151,3 +192,38 @@ class _Judge:
 def _log(probabilities: Floats) -> Floats:
     found: Floats = np.log(np.maximum(probabilities, _TINY))
     return found
+
+
+def audit(
+    X: Any,
+    y: Any,
+    *,
+    folds: int = FOLDS,
+    groups: Iterable[Any] | None = None,
+    scheme: str = "auto",
+    lengths: Iterable[int] | None = None,
+    sentences: SentenceColumn | None = None,
+    **parameters: Any,
+) -> Audit:
+    """Find labels that are probably wrong.
+
+    Sequences are assigned to `folds`; each fold is judged by a model that was trained on the others, so that no model
+    has learnt the label that it judges. The result ranks all tokens and all spans, the most suspicious first, each with
+    the label that the model would assign.
+
+    X, y, `lengths` and `sentences` are as for `CRF.fit`, `parameters` those of `CRF`: features, template, rho1, ...;
+    with `verbose=1` progress is shown. `groups` has a value for each sequence, such as its document (`path.documents`):
+    sequences with the same value are held out together. `scheme` says how labels encode spans, as for `sparsecrf eval`.
+    """
+    crf = CRF(**parameters)
+    crf._check_one_fit()
+    penalties_of(crf.rho1, crf.rho2)  # raises for penalties that need a search
+    data = crf._encoded(X, y, None, lengths, sentences)
+    options = {**crf._space(data), **crf._penalty(data), **crf._options(), "rho1": crf.rho1}
+    seed = options.pop("seed")
+    with progress("audit", folds, quiet=not crf.verbose) as advance:
+        judged = []
+        for fold in judged_folds(data, folds=folds, groups=groups, seed=seed, scheme=scheme, **options):
+            judged.append(fold)
+            advance(1, f"fold {fold.number + 1} of {folds}")
+    return audit_of(data, judged)

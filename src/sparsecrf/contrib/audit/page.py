@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from sparsecrf.contrib.audit.files import text_of
+from sparsecrf.contrib.audit.output import text_of
 from sparsecrf.contrib.audit.result import Audit, Suspect
 from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.report.page import digest, style_sheet

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparsecrf._core import Corpus
+from sparsecrf._core import Corpus, FeatureSet, Online
 from sparsecrf.contrib.compat.features import Features
 from sparsecrf.contrib.compat.params import Settings
-from sparsecrf.contrib.compat.stopping import Stagnation
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 from sparsecrf.training import fit
@@ -18,8 +18,36 @@ from sparsecrf.training.solvers import SOLVERS
 from sparsecrf.training.solvers.choosing import choose_solver
 
 if TYPE_CHECKING:
+    from sparsecrf.contrib.compat.features import Features
     from sparsecrf.training.feature_sets import Floats, Numbers
     from sparsecrf.training.solvers.solver import Point
+
+
+# Features that enter at a screening need a few iterations to take effect.
+_AFTER_SCREENING = 5
+
+
+class Stagnation:
+    """Whether  P[k - period] - P[k] <= delta P[k],  with the working set up to date."""
+
+    def __init__(self, period: int, delta: float) -> None:
+        self.period, self.delta = period, delta
+        self.objectives: list[float] = []
+        self.screened: int | None = None
+
+    def reached(self, record: dict[str, Any]) -> bool:
+        """Receives the record of each iteration in turn."""
+        screened, iteration, value = self.screened, record["iter"], record["objective"]
+        self.objectives.append(value)
+        if record["kkt"] is not None:
+            self.screened = iteration
+        if self.period == 0 or self.delta == 0 or len(self.objectives) <= self.period:
+            return False
+        if screened is None or iteration - screened < min(_AFTER_SCREENING, self.period):
+            return False
+        improvement = self.objectives[-1 - self.period] - value
+        return bool(improvement <= self.delta * value)
+
 
 #: Called with the record of an iteration, its features and its weights.
 Each = Callable[[dict[str, Any], "Numbers", "Floats"], None]
@@ -90,3 +118,69 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
     elif found.stopped_by == "interrupt":
         raise KeyboardInterrupt
     return Found(found.stopped_by, found.model)
+
+
+#: The names of the algorithms in the core.
+RULES = {"averaged-perceptron": "perceptron", "passive-aggressive": "passive-aggressive", "arow": "arow"}
+_WORDS = {
+    "averaged-perceptron": "the averaged perceptron",
+    "passive-aggressive": "passive-aggressive learning",
+    "arow": "AROW",
+}
+_SEED = 0  # seed of the order of the sequences
+
+
+def learn_from_mistakes(
+    corpus: Corpus, features: Features, algorithm: str, values: Mapping[str, Any], each: Each
+) -> Found:
+    """One pass over the data per iteration, until the mean loss is below `epsilon`."""
+    import numpy as np
+
+    numbers = features.numbers
+    assert numbers is not None
+    space = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers)
+    names = ("type", "c", "error_sensitive", "variance", "gamma")
+    options = {name: values[name] for name in names if name in values}
+    learner = Online(corpus, space, RULES[algorithm], **options)
+    # AROW has no average; the norm in the log of a passive-aggressive run is that of the last weights.
+    average = algorithm == "averaged-perceptron" or bool(values.get("averaging", False))
+    epsilon, stopped_by, done = values["epsilon"], "max_iter", 0
+    w = np.zeros(len(numbers))
+    for done in range(1, values["max_iterations"] + 1):
+        began = time.perf_counter()
+        loss = learner.run(learner.order(_SEED, done - 1))
+        w = learner.weights(average=average)
+        shown = w if algorithm == "averaged-perceptron" else learner.weights(average=False)
+        info = {
+            "num": done,
+            "scores": {},
+            "loss": loss,
+            "feature_norm": float(np.sqrt((shown * shown).sum())),  # BLAS would start threads on all cores
+            "time": time.perf_counter() - began,
+        }
+        each(info, numbers, w)
+        mean = loss / corpus.n_sequences
+        if mean < epsilon or (algorithm == "arow" and mean <= epsilon):
+            stopped_by = "loss"
+            break
+    record = _record(corpus, algorithm, stopped_by, done, len(numbers))
+    return Found(stopped_by, lambda vocabulary: _model(corpus, vocabulary, numbers, w, record))
+
+
+def _record(corpus: Corpus, algorithm: str, stopped_by: str, iterations: int, n_features: int) -> dict[str, Any]:
+    return {
+        "solver": algorithm,
+        "certificate": f"none: {_WORDS[algorithm]} does not maximise a likelihood",
+        "stopped_by": stopped_by,
+        "iterations": iterations,
+        "features": n_features,
+        "sequences": corpus.n_sequences,
+        "tokens": corpus.n_tokens,
+        "version": version("sparsecrf"),
+    }
+
+
+def _model(corpus: Corpus, vocabulary: Vocabulary, numbers: Numbers, w: Floats, record: Mapping[str, Any]) -> Model:
+    active = w != 0
+    features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers[active])
+    return Model(vocabulary.first(corpus.n_labels, corpus.n_attributes), features, w[active], training=record)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
-from sparsecrf.contrib.compat import log_lines
+from sparsecrf.contrib.compat import training_log
 from sparsecrf.contrib.compat.data import Data
 from sparsecrf.contrib.compat.features import Features, crfsuite_features
-from sparsecrf.contrib.compat.online import RULES, learn_from_mistakes
 from sparsecrf.contrib.compat.params import ALGORITHMS, Option, name_of, settings
-from sparsecrf.contrib.compat.runs import Found, maximise_likelihood
+from sparsecrf.contrib.compat.runs import RULES, Found, learn_from_mistakes, maximise_likelihood
 from sparsecrf.contrib.compat.training_log import TrainLogParser
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
 from sparsecrf.model import Model
@@ -142,16 +141,16 @@ class BaseTrainer:
         began = time.perf_counter()
         corpus, dev = self._data.split(holdout)
         features = Features(None, 0) if corpus is None else self._features(corpus)
-        lines = log_lines.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
+        lines = training_log.of_feature_generation(self._values, features.size, time.perf_counter() - began, holdout)
         self._tell(lines)
-        self._tell(log_lines.of_parameters(self._algorithm, self._values))
+        self._tell(training_log.of_parameters(self._algorithm, self._values))
         labels = self._data.label_names()
 
         def each(info: dict[str, Any], numbers: Numbers, w: Floats) -> None:
             if dev is not None:
                 found = best_labels(dev, numbers, w)
-                info |= log_lines.holdout_scores(labels, dev.offsets, dev.labels, found)
-            self._tell(log_lines.of_iteration(info, self._algorithm), info)
+                info |= training_log.holdout_scores(labels, dev.offsets, dev.labels, found)
+            self._tell(training_log.of_iteration(info, self._algorithm), info)
 
         if corpus is None:
             words = "training: no sequences to train on, so the model has no weights: append some"
@@ -161,7 +160,7 @@ class BaseTrainer:
             found = learn_from_mistakes(corpus, features, self._algorithm, self._values, each)
         else:
             found = maximise_likelihood(corpus, features, settings(self._values), each)
-        self._tell(log_lines.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
+        self._tell(training_log.of_end(self._algorithm, found.stopped_by, time.perf_counter() - began))
         self._store(found.model(self._data.vocabulary), model, chosen_format, features.size)
         self._flush()
 
@@ -195,7 +194,7 @@ class BaseTrainer:
             "attributes": (len(used), len(attributes) - (attributes.find(BIAS) is not None)),  # CRFsuite has no bias
             "labels": (n_labels, n_labels),
         }
-        self._tell(log_lines.of_storing(active, time.perf_counter() - began))
+        self._tell(training_log.of_storing(active, time.perf_counter() - began))
 
     # ---- Messages
 

@@ -17,7 +17,7 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.charset import UTF8, UTF8_TEXT, Charset
 from sparsecrf.model import Model
-from sparsecrf.model.charset import charset_for
+from sparsecrf.model.format import charset_for
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template

@@ -6,7 +6,7 @@ import asyncio
 import json
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sparsecrf.contrib.explain import START
+from sparsecrf.contrib.report.page import page_of
 from sparsecrf.contrib.serve.access import Access
 from sparsecrf.contrib.serve.errors import RequestError
 from sparsecrf.contrib.serve.labelling import Labelling
@@ -21,7 +23,20 @@ from sparsecrf.contrib.serve.limits import Limits
 from sparsecrf.contrib.serve.metrics import CONTENT_TYPE, Metrics
 from sparsecrf.contrib.serve.models import Served, ServedModels
 from sparsecrf.contrib.serve.openapi import description
-from sparsecrf.contrib.serve.page import make_page
+
+_SCRIPTS = ("base", "theme", "try", "server")
+
+
+class Page(NamedTuple):
+    html: str
+    policy: str  #: what it may load and send
+
+
+def make_page(*, with_token: bool) -> Page:
+    """The page. It asks for the token, if one is set, and does not show the models before that."""
+    content = {"name": "sparsecrf serve", "version": version("sparsecrf"), "start": START, "token": with_token}
+    return Page(*page_of("server.html", content, _SCRIPTS, connects=True))
+
 
 JSON = "application/json"
 

@@ -11,13 +11,50 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.serve.app import make_app
-from sparsecrf.contrib.serve.connection import timed
 from sparsecrf.contrib.serve.limits import Limits
 from sparsecrf.contrib.serve.models import ServedModels
 from sparsecrf.progress import say
+
+
+class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
+    """A connection of uvicorn, which has no limit of its own on the head of a request and on reading an answer."""
+
+    seconds = 30.0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._last: Any = None  # the request seen at the last timeout
+        self._timer = self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _start_timer(self) -> asyncio.TimerHandle:
+        timer: asyncio.TimerHandle = self.loop.call_later(self.seconds, self._time_is_up)
+        return timer
+
+    def _time_is_up(self) -> None:
+        """Closes the connection if no new request has arrived since the last timeout and none is being answered.
+
+        If the last answer is still being sent, the client has not read it for all that time.
+        """
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and self.cycle is self._last:
+            self.transport.abort()
+            return
+        self._last = self.cycle
+        self._timer = self._start_timer()
+
+
+def timed(seconds: float) -> type[TimedConnection]:
+    """A connection class with this limit."""
+    return type("TimedConnection", (TimedConnection,), {"seconds": seconds})
+
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LOOK_EVERY_S = 1.0  # seconds between checks of the model files

@@ -11,16 +11,32 @@ from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.scorer import Scorer, get_ner_prf
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span, SpanGroup, Token
 from spacy.util import filter_spans, minibatch
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.spacy.targets import TARGETS, labels_of
 from sparsecrf.defaults import RHO1, RHO2, TOL
 from sparsecrf.encoding.mentions import with_mentions
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.model import Model
 from sparsecrf.model.spans import SpanReader
+
+#: Name to the term used in errors.
+TARGETS = {"ents": "entities", "tag": "tags", "pos": "parts of speech"}
+
+
+def labels_of(doc: Doc, target: str) -> list[str | None]:
+    """The labels of all tokens; None for tokens that are not annotated. Entities are B-TYPE, I-TYPE and O."""
+    if target == "ents":
+        return [_iob2(token) for token in doc]
+    return [getattr(token, f"{target}_") or None for token in doc]
+
+
+def _iob2(token: Token) -> str | None:
+    if token.ent_iob_ in ("", "O"):
+        return token.ent_iob_ or None
+    return f"{token.ent_iob_}-{token.ent_type_}"
+
 
 _MODEL_FILE = "model.safetensors"
 _DEFAULTS = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparsecrf._core import InputError
-from sparsecrf.contrib.suggest.choosing import attributes_of, choose
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.contrib.suggest.uncertainty import MEASURES
 from sparsecrf.encoding.dense import VectorReader
 from sparsecrf.encoding.vocabulary import Vocabulary
@@ -17,6 +18,45 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from sparsecrf.encoding.vocabulary import Token
     from sparsecrf.model import Model
+
+
+Floats = NDArray[np.float64]
+
+
+def attributes_of(corpus: Corpus) -> list[NDArray[np.int32]]:
+    """The distinct unigram attributes of each sequence."""
+    arrays = corpus.to_arrays()
+    ends = arrays["unigram_ptr"][corpus.offsets]
+    return [np.unique(arrays["unigram_id"][a:b]) for a, b in pairwise(ends.tolist())]
+
+
+def choose(uncertainty: Floats, attributes: Sequence[NDArray[np.int32]], n: int, diversity: float) -> list[int]:
+    """The numbers of n sequences, each the best one after those before it:
+
+        gain(i) = uncertainty_i (1 + diversity * share of the attributes of i that no chosen sequence has)
+
+    Gains only decrease as sequences are chosen, so only the gain at the top of the queue is recomputed: if it stays at
+    the top, it is the largest.
+    """
+    covered = np.zeros(1 + max((int(ids[-1]) for ids in attributes if len(ids)), default=0), dtype=np.bool_)
+
+    def gain(i: int) -> float:
+        new = 1.0 - float(covered[attributes[i]].mean()) if len(attributes[i]) else 0.0
+        return float(uncertainty[i]) * (1 + diversity * new)
+
+    heap = [(-gain(i), i) for i in range(len(uncertainty))]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    while heap and len(chosen) < n:
+        known, i = heapq.heappop(heap)
+        now = -gain(i)
+        if now > known and heap and (now, i) > heap[0]:
+            heapq.heappush(heap, (now, i))
+            continue
+        chosen.append(i)
+        covered[attributes[i]] = True
+    return chosen
+
 
 #: Chosen in benchmarks/record/suggest.md.
 MEASURE = "confidence"

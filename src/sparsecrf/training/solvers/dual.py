@@ -18,8 +18,7 @@ from sparsecrf._core import DualAscent, InputError
 from sparsecrf.compatibility import Capabilities, Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.solver import Point, SolverKind
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _PLAIN_EVERY = 4  # every fourth epoch takes all sequences
 _EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the latter while the relative gap is above _LARGE

@@ -19,8 +19,7 @@ import numpy as np
 from sparsecrf.compatibility import OF_SOLVERS, Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
-from sparsecrf.training.solvers.solver import Point, SolverKind
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _GROW, _FALL = 2.0, 0.9  # factors by which L changes
 _TRIALS = 40  # maximum number of values of L tried in one step

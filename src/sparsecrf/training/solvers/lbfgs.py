@@ -14,8 +14,7 @@ from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
-from sparsecrf.training.solvers.solver import Point, SolverKind
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _INNER_ITERATIONS = 20  # iterations of one step: SciPy restarts its memory at each
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsecrf._core import two_loop_back, two_loop_forth
 from sparsecrf.training.feature_sets import Floats, WorkingSet
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays
 
 _SPARE = 1  # spare rows for the next pairs
 _FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but not fewer than these

@@ -30,8 +30,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import Block, LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
-from sparsecrf.training.solvers.solver import Point, SolverKind
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
 _LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: below this, a fifth of the steps must be shortened

@@ -34,8 +34,7 @@ from sparsecrf.shards import Shard, shards_of
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty, WeightedNet
-from sparsecrf.training.solvers.solver import Point, SolverKind
-from sparsecrf.training.solvers.state import Arrays
+from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 Answer = TypeVar("Answer")
 

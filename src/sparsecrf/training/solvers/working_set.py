@@ -19,8 +19,7 @@ from sparsecrf.training.feature_sets import place_among
 from sparsecrf.training.heldout import Best, Dev
 from sparsecrf.training.history import Record
 from sparsecrf.training.objective import LAST_SECONDS, Objective, OutOfTime
-from sparsecrf.training.solvers.solver import Certifying, Point, Solver, point_at
-from sparsecrf.training.solvers.state import Keeper, Lowest, State
+from sparsecrf.training.solvers.solver import Certifying, Keeper, Lowest, Point, Solver, State, point_at
 from sparsecrf.training.stopping import Stopping, remaining
 
 
