@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from sparsecrf.cli.options import Inputs
 from sparsecrf.cli.train import RunOptions
 from sparsecrf.compatibility import OF_SOLVERS, Capabilities, Trait
-from sparsecrf.declared import Declared
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS
-from sparsecrf.options import FitOptions
+from sparsecrf.options import FitOptions, options_of
 from sparsecrf.path.both import SearchBoth
 from sparsecrf.training import SOLVERS
 from sparsecrf.training.choices import CHOSEN
@@ -60,10 +59,9 @@ def _choices() -> Iterator[tuple[str, Capabilities]]:
 
 
 def _declared(group: Any) -> Iterator[tuple[str, Capabilities]]:
-    for name, hint in get_type_hints(group, include_extras=True).items():
-        for declared in getattr(hint, "__metadata__", ()):
-            if isinstance(declared, Declared) and declared.capabilities is not None:
-                yield f"`{name}`" if group is FitOptions else f"`{declared.names[0]}`", declared.capabilities
+    for option in options_of(group):
+        if option.declared.capabilities is not None:
+            yield f"`{option.name if group is FitOptions else option.names[0]}`", option.declared.capabilities
 
 
 def tables() -> str:

@@ -31,3 +31,6 @@ class Declared:
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices
         self.parse, self.capabilities = parse, capabilities
+
+
+THREADS = Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)

@@ -1,18 +1,19 @@
 """The options of training, declared once: name, type, default, range, help, and incompatible options.
 
-The command line is built from these declarations (`cli/options.py`), `training/choices.py` checks values by them, and
+The command line is built from these dataclasses (`cli/options.py`), `training/choices.py` checks values by them, and
 tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. Imports little: the
 command line starts with it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from math import inf
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
-from sparsecrf.declared import Declared
+from sparsecrf.declared import THREADS, Declared
 from sparsecrf.defaults import (
     AUTO,
     CHECKPOINT_EVERY,
@@ -62,71 +63,35 @@ def parsed_order(given: str | int | None) -> int | None:
     return order
 
 
-Solver = Annotated[str, Declared(f"One of {', '.join(SOLVERS)}.", "--solver", metavar="NAME", choices=SOLVERS)]
-Rho1 = Annotated[
-    float, Declared("L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights.", "--rho1", metavar="X", min=0)
-]
-Rho2 = Annotated[float, Declared("L2 penalty: rho2/2 |w|^2.", "--rho2", metavar="X", min=0)]
-Penalty = Annotated[
-    str,
-    Declared(
-        "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
-        "line or a label; tree: label pairs below their label. Groups need the solver auto or fista.",
-        "--penalty",
-        metavar="|".join(PENALTIES),
-        choices=(*PENALTIES, "group"),
-    ),
-]
-GroupWeight = Annotated[
-    float,
-    Declared(
-        "With a group penalty: adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
-        "occur.",
-        "--group-weight",
-        metavar="X",
-        min=0,
-        capabilities=Capabilities(needs={Trait.GROUPS: ""}),
-    ),
-]
-Order = Annotated[
-    int | None,
-    Declared(
-        "Longest label n-gram that features may contain; none: no limit. Above 2, they come from the lines T... of "
-        "the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
-        "and sgd-l1.",
-        "--order",
-        metavar="K|none",
-        parse=parsed_order,
-    ),
-]
-OrderFactor = Annotated[
-    float,
-    Declared(
-        "With --order above 2: multiply rho1 by X for each label beyond two.",
-        "--order-factor",
-        metavar="X",
-        min=1,
-        capabilities=Capabilities(frozenset({Trait.ORDER_FACTOR}), needs={Trait.NGRAMS: ""}),
-    ),
-]
-LabelPartsRule = Annotated[
-    str | None,
-    Declared(
-        "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
-        "feature=value) or bio. Not for the solvers dual, sbcd and cd.",
-        "--label-parts",
-        metavar="RULE",
-    ),
-]
-ClassPairs = Annotated[
-    bool,
-    Declared(
-        "With --label-parts: also learn weights of pairs of classes. Labels with the same first part (the part of "
-        "speech, for ud) form a class. Not with --order above 2, --dask or --shard-tokens.",
-        "--class-pairs",
-    ),
-]
-Threads = Annotated[int, Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)]
+def option(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
+    """A field of a dataclass that is an option, with its help, or as it is declared elsewhere. Its name on the command
+    line is that of the field; a field without a default (`...`) is an argument. `how`: as for `Declared`."""
+    made = declared if isinstance(declared, Declared) else Declared(declared, *names, **how)
+    return field(metadata={"declared": made}) if default is ... else field(default=default, metadata={"declared": made})
+
+
+class OptionField(NamedTuple):
+    """An option of a dataclass."""
+
+    name: str
+    type: Any
+    default: Any  #: MISSING: an argument
+    declared: Declared
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names on the command line."""
+        return self.declared.names or (() if self.default is MISSING else (f"--{self.name.replace('_', '-')}",))
+
+
+@cache
+def options_of(group: Any) -> list[OptionField]:
+    """The options of a dataclass."""
+    hints = get_type_hints(group)
+    return [OptionField(f.name, hints[f.name], f.default, f.metadata["declared"]) for f in fields(group)]
+
+
+RHO2_OPTION = Declared("L2 penalty: rho2/2 |w|^2.", metavar="X", min=0)
 
 
 #: Capabilities of a run with a prior.
@@ -142,95 +107,108 @@ PRIOR = Capabilities(
 
 
 @dataclass(frozen=True)
-class FitOptions:
+class ModelOptions:
+    """Options of `fit` and of `path`, by the same names."""
+
+    solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=SOLVERS)
+    penalty: str = option(
+        PENALTY,
+        "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
+        "line or a label; tree: label pairs below their label. Groups need the solver auto or fista.",
+        metavar="|".join(PENALTIES),
+        choices=(*PENALTIES, "group"),
+    )
+    group_weight: float = option(
+        GROUP_WEIGHT,
+        "With a group penalty: adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
+        "occur.",
+        metavar="X",
+        min=0,
+        capabilities=Capabilities(needs={Trait.GROUPS: ""}),
+    )
+    order: int | None = option(
+        ORDER,
+        "Longest label n-gram that features may contain; none: no limit. Above 2, they come from the lines T... of "
+        "the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
+        "and sgd-l1.",
+        metavar="K|none",
+        parse=parsed_order,
+    )
+    order_factor: float = option(
+        ORDER_FACTOR,
+        "With --order above 2: multiply rho1 by X for each label beyond two.",
+        metavar="X",
+        min=1,
+        capabilities=Capabilities(frozenset({Trait.ORDER_FACTOR}), needs={Trait.NGRAMS: ""}),
+    )
+    label_parts: str | None = option(
+        None,
+        "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
+        "feature=value) or bio. Not for the solvers dual, sbcd and cd.",
+        metavar="RULE",
+    )
+    class_pairs: bool = option(
+        False,
+        "With --label-parts: also learn weights of pairs of classes. Labels with the same first part (the part of "
+        "speech, for ud) form a class. Not with --order above 2, --dask or --shard-tokens.",
+    )
+    threads: int = option(0, THREADS)
+    tol: float = option(
+        TOL,
+        "Stop when the training objective is within this fraction of its optimum.",
+        panel=STOPPING,
+        metavar="X",
+        min=0,
+    )
+    patience: int | None = option(
+        None,
+        "Stop when the error on --dev has not improved for N iterations, and keep the best model.",
+        panel=STOPPING,
+        metavar="N",
+        min=1,
+        capabilities=Capabilities(needs={Trait.DEV: ""}),
+    )
+
+
+@dataclass(frozen=True)
+class FitOptions(ModelOptions):
     """Options that go to `sparsecrf.fit` as they are, by the same names."""
 
-    solver: Solver = SOLVER
-    rho1: Annotated[
-        Any,
-        Declared(
-            f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL}: the penalties of a small model. "
-            f"{AUTO}: it is chosen by the score on held-out data, --dev or a part of TRAIN.",
-            "--rho1",
-            metavar=f"X|{SMALL}|{AUTO}",
-            parse=parsed_rho1,
-        ),
-    ] = RHO1
-    rho2: Rho2 = RHO2
-    penalty: Penalty = PENALTY
-    group_weight: GroupWeight = GROUP_WEIGHT
-    max_iter: Annotated[
-        int | None, Declared("Stop after N iterations.", "--max-iter", panel=STOPPING, metavar="N", min=1)
-    ] = None
-    tol: Annotated[
-        float,
-        Declared(
-            "Stop when the training objective is within this fraction of its optimum.",
-            "--tol",
-            panel=STOPPING,
-            metavar="X",
-            min=0,
-        ),
-    ] = TOL
-    gap: Annotated[
-        float | None,
-        Declared(
-            "Stop at a certified duality gap of at most X times the objective instead.",
-            "--gap",
-            panel=STOPPING,
-            metavar="X",
-            min=0,
-            capabilities=Capabilities(refuses={Trait.MISSING: "the loss is then not convex, and has no duality gap"}),
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        Declared("Stop after X seconds of training.", "--time-limit", panel=STOPPING, metavar="X", min=0),
-    ] = None
-    patience: Annotated[
-        int | None,
-        Declared(
-            "Stop when the error on --dev has not improved for N iterations, and keep the best model.",
-            "--patience",
-            panel=STOPPING,
-            metavar="N",
-            min=1,
-            capabilities=Capabilities(needs={Trait.DEV: ""}),
-        ),
-    ] = None
-    threads: Threads = 0
-    seed: Annotated[
-        int,
-        Declared(
-            "Random seed for the order of the sequences (solvers dual, sgd and sgd-l1).", "--seed", metavar="N", min=0
-        ),
-    ] = 0
-    order: Order = ORDER
-    order_factor: OrderFactor = ORDER_FACTOR
-    label_parts: LabelPartsRule = None
-    class_pairs: ClassPairs = False
-    observed_only: Annotated[
-        bool, Declared("Leave out features that never occur, as CRFsuite does.", "--observed-only")
-    ] = False
-    checkpoint: Annotated[
-        str | None,
-        Declared(
-            "Save the state of the run to this file, so that --resume can continue it.",
-            "--checkpoint",
-            panel=LONG_RUNS,
-            metavar="FILE",
-            capabilities=has(Trait.CHECKPOINT),
-        ),
-    ] = None
-    checkpoint_every: Annotated[
-        float, Declared("Seconds between two checkpoints.", "--checkpoint-every", panel=LONG_RUNS, metavar="X", min=0)
-    ] = CHECKPOINT_EVERY
-    resume: Annotated[
-        bool,
-        Declared(
-            "Continue from --checkpoint if the file exists.",
-            "--resume",
-            panel=LONG_RUNS,
-            capabilities=Capabilities(needs={Trait.CHECKPOINT: ""}),
-        ),
-    ] = False
+    rho1: Any = option(
+        RHO1,
+        f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL}: the penalties of a small model. "
+        f"{AUTO}: it is chosen by the score on held-out data, --dev or a part of TRAIN.",
+        metavar=f"X|{SMALL}|{AUTO}",
+        parse=parsed_rho1,
+    )
+    rho2: float = option(RHO2, RHO2_OPTION)
+    max_iter: int | None = option(None, "Stop after N iterations.", panel=STOPPING, metavar="N", min=1)
+    gap: float | None = option(
+        None,
+        "Stop at a certified duality gap of at most X times the objective instead.",
+        panel=STOPPING,
+        metavar="X",
+        min=0,
+        capabilities=Capabilities(refuses={Trait.MISSING: "the loss is then not convex, and has no duality gap"}),
+    )
+    time_limit: float | None = option(None, "Stop after X seconds of training.", panel=STOPPING, metavar="X", min=0)
+    seed: int = option(
+        0, "Random seed for the order of the sequences (solvers dual, sgd and sgd-l1).", metavar="N", min=0
+    )
+    observed_only: bool = option(False, "Leave out features that never occur, as CRFsuite does.")
+    checkpoint: str | None = option(
+        None,
+        "Save the state of the run to this file, so that --resume can continue it.",
+        panel=LONG_RUNS,
+        metavar="FILE",
+        capabilities=has(Trait.CHECKPOINT),
+    )
+    checkpoint_every: float = option(
+        CHECKPOINT_EVERY, "Seconds between two checkpoints.", panel=LONG_RUNS, metavar="X", min=0
+    )
+    resume: bool = option(
+        False,
+        "Continue from --checkpoint if the file exists.",
+        panel=LONG_RUNS,
+        capabilities=Capabilities(needs={Trait.CHECKPOINT: ""}),
+    )

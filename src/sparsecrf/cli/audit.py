@@ -14,9 +14,9 @@ from sparsecrf.chunks import Scheme
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, Quiet, with_groups
 from sparsecrf.compatibility import OptionError
-from sparsecrf.declared import Declared
+from sparsecrf.declared import THREADS
 from sparsecrf.defaults import RHO1, RHO2
-from sparsecrf.options import Rho1, Rho2, Threads
+from sparsecrf.options import RHO2_OPTION, option
 
 if TYPE_CHECKING:
     from sparsecrf.contrib.audit import Audit, Judged
@@ -45,17 +45,14 @@ class Unit(str, Enum):
 class AuditOptions:
     """How the data are split, trained on and judged."""
 
-    folds: Annotated[
-        int,
-        Declared("Number of folds; each is judged by a model trained on the others.", "--folds", metavar="N", min=2),
-    ] = 5
-    by: Annotated[
-        By, Declared("What to keep together in one fold: sentences, or documents, which begin with -DOCSTART-.", "--by")
-    ] = By.SENTENCE
-    rho1: Rho1 = RHO1
-    rho2: Rho2 = RHO2
-    threads: Threads = 0
-    seed: Annotated[int, Declared("Random seed for assigning sequences to folds.", "--seed", metavar="N", min=0)] = 0
+    folds: int = option(5, "Number of folds; each is judged by a model trained on the others.", metavar="N", min=2)
+    by: By = option(
+        By.SENTENCE, "What to keep together in one fold: sentences, or documents, which begin with -DOCSTART-."
+    )
+    rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights.", metavar="X", min=0)
+    rho2: float = option(RHO2, RHO2_OPTION)
+    threads: int = option(0, THREADS)
+    seed: int = option(0, "Random seed for assigning sequences to folds.", metavar="N", min=0)
 
 
 @with_groups

@@ -21,7 +21,6 @@ def _as_written(hint: Any) -> Any:
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
-THREADS = Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
 QUIET = Declared("Print no progress.", "--quiet", "-q")
 ENCODING = Declared(
     "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. By default that "

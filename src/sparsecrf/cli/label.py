@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 from sparsecrf._core import InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.cli.answers import OnError
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS
-from sparsecrf.declared import Declared
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
+from sparsecrf.declared import THREADS, Declared
 from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,14 +14,16 @@ from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
 from sparsecrf.declared import Declared
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
+from sparsecrf.options import option, options_of
 
 
-def as_typer(declared: Declared) -> Any:
-    """An option or argument as Typer declares it."""
-    if not declared.names:
+def as_typer(declared: Declared, names: tuple[str, ...] = ()) -> Any:
+    """An option or argument as Typer declares it; `names` of an option that has none of its own."""
+    names = declared.names or names
+    if not names:
         return typer.Argument(help=declared.help, metavar=declared.metavar)
     return typer.Option(
-        *declared.names,
+        *names,
         help=declared.help,
         metavar=declared.metavar,
         min=declared.min,
@@ -44,10 +46,6 @@ def _parser(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suffix)
 
-DataFiles: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(help="Labelled data, one file or several; [bold]-[/bold]: standard input.", metavar="TRAIN"),
-]
 AnyModel: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -56,186 +54,128 @@ AnyModel: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-TemplateFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--template",
-        "-t",
-        help="Feature template. Without it: the raw columns (lines *), --features tagging for CoNLL-U, and --features "
-        "words for JSON and token lines.",
-        metavar="FILE",
-    ),
-]
-Features: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="A ready-made template instead: words (entities, chunks, fields), tagging (parts of speech), letters, "
-        "columns (words and a window over the other columns), or documents (words and their other mentions in the same "
-        "document; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
-        metavar="|".join(PRESETS),
-        autocompletion=lambda: list(PRESETS),
-    ),
-]
-Lexicon: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="A lexicon: one name of one or more words per line, optionally followed by a tab and a class. May be "
-        "given more than once. Templates look it up with [bold]%d\\[0,0,NAME][/bold]; --features use it "
-        "automatically.",
-        metavar="NAME=FILE",
-    ),
-]
-Clusters: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help="Word clusters as written by [bold]sparsecrf data clusters[/bold] and Brown clustering programs; used "
-        "like a lexicon.",
-        metavar="NAME=FILE",
-    ),
-]
-Classes: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        rich_help_panel="Data", help="Any other table of words and classes; used like a lexicon.", metavar="NAME=FILE"
-    ),
-]
-Vectors: TypeAlias = Annotated[
-    str | None,
-    Declared(
-        "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (per line a "
-        "word and its numbers), or a NumPy file. The model file contains them.",
-        "--vectors",
-        panel="Data",
-        metavar="FILE",
-        capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),
-    ),
-]
-DevFile: TypeAlias = Annotated[
-    str | None,
-    Declared(
-        "Held-out labelled data: scores the model, and records the token error at every iteration or for every model.",
-        "--dev",
-        metavar="FILE",
-        capabilities=has(Trait.DEV),
-    ),
-]
-Format: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel="Data",
-        help=f"Format of the data; by default determined by the file name ({_SUFFIXES}), else {COLUMNS.name}. "
-        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents: columns in which "
-        "-DOCSTART- begins a document.",
-        metavar="|".join(FORMATS),
-    ),
-]
+_MISSING = Declared("The label that marks an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
+_LABEL_SETS = Declared(
+    "Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain it.",
+    "--label-sets",
+    panel="Data",
+    metavar="SEPARATOR",
+)
 ModelFormat: TypeAlias = Annotated[str | None, as_typer(FORMAT)]
 Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
 Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
-MinCount: TypeAlias = Annotated[
-    int | None,
-    Declared(
-        "Leave out attributes that occur at fewer than N positions, as crf_learn -f does.",
-        "--min-count",
-        panel="Data",
-        metavar="N",
-        min=1,
-        capabilities=Capabilities(
-            refuses=dict.fromkeys((Trait.IN_FOLDER, Trait.ON_CLUSTER), "attributes are counted in memory")
-        ),
-    ),
-]
-RecipeSettings: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--recipe",
-        rich_help_panel="Data",
-        help="Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, as "
-        "written by --save-recipe; or one setting, such as refer=true. May be given more than once. Other options "
-        "override it.",
-        metavar="FILE|SETTING=VALUE",
-    ),
-]
-SaveRecipe: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--save-recipe", rich_help_panel="Data", help="Write the options about data to this file.", metavar="FILE"
-    ),
-]
-Missing: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--missing",
-        rich_help_panel="Data",
-        help="The label that marks an unknown label, such as ?.",
-        metavar="LABEL",
-    ),
-]
-LabelSets: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--label-sets",
-        rich_help_panel="Data",
-        help="Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain "
-        "it.",
-        metavar="SEPARATOR",
-    ),
-]
-Start: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--start/--no-start",
-        rich_help_panel="Data",
-        help="Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). By "
-        "default yes, or as in the model of --init.",
-    ),
-]
-Plot: TypeAlias = Annotated[
-    str | None, typer.Option(help="Plot the progress of training to this .svg, .png or .pdf file.", metavar="FILE")
-]
+Missing: TypeAlias = Annotated[str | None, as_typer(_MISSING)]
+LabelSets: TypeAlias = Annotated[str | None, as_typer(_LABEL_SETS)]
 Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print the result as one JSON object, the last line of standard output.")
-]
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Labelled data to train on, and how to read them."""
 
-    data: DataFiles
-    template: TemplateFile = None
-    features: Features = None
-    lexicon: Lexicon = None
-    clusters: Clusters = None
-    classes: Classes = None
-    vectors: Vectors = None
-    dev: DevFile = None
-    start: Start = None
-    format: Format = None
-    missing: Missing = None
-    label_sets: LabelSets = None
-    ragged: Annotated[bool, RAGGED] = False
-    encoding: Annotated[str | None, ENCODING] = None
-    min_count: MinCount = None
-    recipe: RecipeSettings = None
-    save_recipe: SaveRecipe = None
+    data: list[str] = option(
+        ..., "Labelled data, one file or several; [bold]-[/bold]: standard input.", metavar="TRAIN"
+    )
+    template: str | None = option(
+        None,
+        "Feature template. Without it: the raw columns (lines *), --features tagging for CoNLL-U, and --features "
+        "words for JSON and token lines.",
+        "--template",
+        "-t",
+        metavar="FILE",
+    )
+    features: str | None = option(
+        None,
+        "A ready-made template instead: words (entities, chunks, fields), tagging (parts of speech), letters, "
+        "columns (words and a window over the other columns), or documents (words and their other mentions in the same "
+        "document; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
+        metavar="|".join(PRESETS),
+        choices=tuple(PRESETS),
+    )
+    lexicon: list[str] | None = option(
+        None,
+        "A lexicon: one name of one or more words per line, optionally followed by a tab and a class. May be "
+        "given more than once. Templates look it up with [bold]%d\\[0,0,NAME][/bold]; --features use it "
+        "automatically.",
+        panel="Data",
+        metavar="NAME=FILE",
+    )
+    clusters: list[str] | None = option(
+        None,
+        "Word clusters as written by [bold]sparsecrf data clusters[/bold] and Brown clustering programs; used "
+        "like a lexicon.",
+        panel="Data",
+        metavar="NAME=FILE",
+    )
+    classes: list[str] | None = option(
+        None, "Any other table of words and classes; used like a lexicon.", panel="Data", metavar="NAME=FILE"
+    )
+    vectors: str | None = option(
+        None,
+        "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (per line a "
+        "word and its numbers), or a NumPy file. The model file contains them.",
+        panel="Data",
+        metavar="FILE",
+        capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),
+    )
+    dev: str | None = option(
+        None,
+        "Held-out labelled data: scores the model, and records the token error at every iteration or for every model.",
+        metavar="FILE",
+        capabilities=has(Trait.DEV),
+    )
+    start: bool | None = option(
+        None,
+        "Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). By "
+        "default yes, or as in the model of --init.",
+        "--start/--no-start",
+        panel="Data",
+    )
+    format: str | None = option(
+        None,
+        f"Format of the data; by default determined by the file name ({_SUFFIXES}), else {COLUMNS.name}. "
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents: columns in which "
+        "-DOCSTART- begins a document.",
+        panel="Data",
+        metavar="|".join(FORMATS),
+    )
+    missing: str | None = option(None, _MISSING)
+    label_sets: str | None = option(None, _LABEL_SETS)
+    ragged: bool = option(False, RAGGED)
+    encoding: str | None = option(None, ENCODING)
+    min_count: int | None = option(
+        None,
+        "Leave out attributes that occur at fewer than N positions, as crf_learn -f does.",
+        panel="Data",
+        metavar="N",
+        min=1,
+        capabilities=Capabilities(
+            refuses=dict.fromkeys((Trait.IN_FOLDER, Trait.ON_CLUSTER), "attributes are counted in memory")
+        ),
+    )
+    recipe: list[str] | None = option(
+        None,
+        "Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, as "
+        "written by --save-recipe; or one setting, such as refer=true. May be given more than once. Other options "
+        "override it.",
+        panel="Data",
+        metavar="FILE|SETTING=VALUE",
+    )
+    save_recipe: str | None = option(None, "Write the options about data to this file.", panel="Data", metavar="FILE")
 
 
 @dataclass(frozen=True)
 class ReportOptions:
     """How a command reports its progress and result."""
 
-    plot: Plot = None
-    json: Json = False
-    quiet: Quiet = False
+    plot: str | None = option(None, "Plot the progress of training to this .svg, .png or .pdf file.", metavar="FILE")
+    json: bool = option(False, "Print the result as one JSON object, the last line of standard output.")
+    quiet: bool = option(False, QUIET)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for Typer. Its parameters may be dataclasses such as `Inputs`: each of their fields is an option; and
-    parameters and fields may be `Declared` without Typer."""
+    """A command for Typer. Its parameters may be dataclasses such as `Inputs`, each of whose fields is an option, and
+    may be `Declared` without Typer."""
     hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
@@ -264,13 +204,12 @@ def _for_typer(hint: Any) -> Any:
 
 def _options(group: Any) -> list[Parameter]:
     """The fields of a dataclass as parameters."""
-    hints = get_type_hints(group, include_extras=True)
     return [
         Parameter(
-            field.name,
+            option.name,
             Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=_for_typer(hints[field.name]),
+            default=Parameter.empty if option.default is MISSING else option.default,
+            annotation=Annotated[option.type, as_typer(option.declared, option.names)],
         )
-        for field in fields(group)
+        for option in options_of(group)
     ]

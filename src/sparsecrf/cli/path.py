@@ -15,9 +15,8 @@ import typer
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.compatibility import OptionError
-from sparsecrf.declared import Declared
-from sparsecrf.defaults import GROUP_WEIGHT, ORDER, ORDER_FACTOR, PENALTY, RHO1, RHO2, SEARCH, SOLVER, TOL
-from sparsecrf.options import ClassPairs, GroupWeight, LabelPartsRule, Order, OrderFactor, Penalty, Solver, Threads
+from sparsecrf.defaults import ORDER, RHO1, RHO2, SEARCH
+from sparsecrf.options import ModelOptions, option
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path, Point, Score
@@ -54,43 +53,19 @@ def _number_or_search(text: str | float) -> float | str:
 
 
 @dataclass(frozen=True)
-class PathOptions:
+class PathOptions(ModelOptions):
     """Options that go to `sparsecrf.path.path` as they are, by the same names."""
 
-    n_rho: Annotated[
-        int | None, Declared("Use a grid of N values of rho1 instead of a search.", "--n-rho", metavar="N", min=1)
-    ] = None
-    rho_min_ratio: Annotated[
-        float | None,
-        Declared("The smallest rho1 of a grid, relative to the largest.", "--rho-min-ratio", metavar="X", min=0, max=1),
-    ] = None
-    rho2: Annotated[
-        Any,
-        Declared(
-            f"L2 penalty: rho2/2 |w|^2. {SEARCH}: find the best pair of rho1 and rho2 on --dev.",
-            "--rho2",
-            metavar=f"X|{SEARCH}",
-            parse=_number_or_search,
-        ),
-    ] = RHO2
-    penalty: Penalty = PENALTY
-    group_weight: GroupWeight = GROUP_WEIGHT
-    order: Order = ORDER
-    order_factor: OrderFactor = ORDER_FACTOR
-    label_parts: LabelPartsRule = None
-    class_pairs: ClassPairs = False
-    solver: Solver = SOLVER
-    tol: Annotated[float, Declared("Tolerance of each fit, as for train.", "--tol", metavar="X", min=0)] = TOL
-    patience: Annotated[
-        int | None,
-        Declared(
-            "Stop each fit when its token error on --dev has not improved for N iterations.",
-            "--patience",
-            metavar="N",
-            min=1,
-        ),
-    ] = None
-    threads: Threads = 0
+    n_rho: int | None = option(None, "Use a grid of N values of rho1 instead of a search.", metavar="N", min=1)
+    rho_min_ratio: float | None = option(
+        None, "The smallest rho1 of a grid, relative to the largest.", metavar="X", min=0, max=1
+    )
+    rho2: Any = option(
+        RHO2,
+        f"L2 penalty: rho2/2 |w|^2. {SEARCH}: find the best pair of rho1 and rho2 on --dev.",
+        metavar=f"X|{SEARCH}",
+        parse=_number_or_search,
+    )
 
 
 @with_groups

@@ -13,9 +13,8 @@ from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
-from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO
-from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions
+from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,78 +32,58 @@ _LARGE = "Data larger than memory"
 class RunOptions:
     """Where to keep the data, what to leave out, what to start from, and where to write the log."""
 
-    cache: Annotated[
-        str | None,
-        Declared(
-            "Keep the encoded data in this folder, in parts, so that they need not fit into memory. The folder is "
-            "rebuilt when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
-            "--cache",
-            panel=_LARGE,
-            metavar="FOLDER",
-            capabilities=Capabilities(
-                frozenset({Trait.SHARDS, Trait.IN_FOLDER}), refuses={Trait.ON_CLUSTER: "its workers keep the data"}
-            ),
+    cache: str | None = option(
+        None,
+        "Keep the encoded data in this folder, in parts, so that they need not fit into memory. The folder is "
+        "rebuilt when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+        panel=_LARGE,
+        metavar="FOLDER",
+        capabilities=Capabilities(
+            frozenset({Trait.SHARDS, Trait.IN_FOLDER}), refuses={Trait.ON_CLUSTER: "its workers keep the data"}
         ),
-    ] = None
-    shard_tokens: Annotated[
-        int | None,
-        Declared(
-            "Tokens per part; by default a million. In addition to --cache-memory, training needs memory for the "
-            "largest part.",
-            "--shard-tokens",
-            panel=_LARGE,
-            metavar="N",
-            min=1,
-            capabilities=Capabilities(frozenset({Trait.SEVERAL_SHARDS}), needs={Trait.IN_FOLDER: ""}),
-        ),
-    ] = None
-    cache_memory: Annotated[
-        int | None,
-        Declared(
-            "How much of the data to keep in memory; by default a quarter of all memory. 0: nothing.",
-            "--cache-memory",
-            panel=_LARGE,
-            metavar="MB",
-            min=0,
-            capabilities=Capabilities(needs={Trait.IN_FOLDER: ""}),
-        ),
-    ] = None
-    init: Annotated[
-        str | None,
-        Declared(
-            "Start from the weights of this model and use its labels and, unless given, its template and start label.",
-            "--init",
-            panel=LONG_RUNS,
-            metavar="MODEL",
-        ),
-    ] = None
-    prior: Annotated[
-        str | None,
-        Declared(
-            "Use this model as a prior: penalise differences from its weights. Its labels, "
-            "template and start label are used as for --init; weights of attributes that the data do not have stay as "
-            "they are. For the "
-            "solvers auto, owlqn, lbfgs and fista.",
-            "--prior",
-            metavar="MODEL",
-            capabilities=PRIOR,
-        ),
-    ] = None
-    log: Annotated[
-        str | None,
-        Declared("Write one JSON object per iteration to this file.", "--log", panel=LONG_RUNS, metavar="FILE.jsonl"),
-    ] = None
-    dask: Annotated[
-        str | None,
-        Declared(
-            "Train on the workers of this Dask scheduler (tcp://...), or on N workers started here (local:N). TRAIN "
-            "may then contain patterns and URLs; each file is a partition, a large one several.",
-            "--dask",
-            panel=LONG_RUNS,
-            metavar="ADDRESS|local:N",
-            capabilities=has(Trait.SHARDS, Trait.SEVERAL_SHARDS, Trait.ON_CLUSTER),
-        ),
-    ] = None
+    )
+    shard_tokens: int | None = option(
+        None,
+        "Tokens per part; by default a million. In addition to --cache-memory, training needs memory for the "
+        "largest part.",
+        panel=_LARGE,
+        metavar="N",
+        min=1,
+        capabilities=Capabilities(frozenset({Trait.SEVERAL_SHARDS}), needs={Trait.IN_FOLDER: ""}),
+    )
+    cache_memory: int | None = option(
+        None,
+        "How much of the data to keep in memory; by default a quarter of all memory. 0: nothing.",
+        panel=_LARGE,
+        metavar="MB",
+        min=0,
+        capabilities=Capabilities(needs={Trait.IN_FOLDER: ""}),
+    )
+    init: str | None = option(
+        None,
+        "Start from the weights of this model and use its labels and, unless given, its template and start label.",
+        panel=LONG_RUNS,
+        metavar="MODEL",
+    )
+    prior: str | None = option(
+        None,
+        "Use this model as a prior: penalise differences from its weights. Its labels, "
+        "template and start label are used as for --init; weights of attributes that the data do not have stay as "
+        "they are. For the solvers auto, owlqn, lbfgs and fista.",
+        metavar="MODEL",
+        capabilities=PRIOR,
+    )
+    log: str | None = option(
+        None, "Write one JSON object per iteration to this file.", panel=LONG_RUNS, metavar="FILE.jsonl"
+    )
+    dask: str | None = option(
+        None,
+        "Train on the workers of this Dask scheduler (tcp://...), or on N workers started here (local:N). TRAIN "
+        "may then contain patterns and URLs; each file is a partition, a large one several.",
+        panel=LONG_RUNS,
+        metavar="ADDRESS|local:N",
+        capabilities=has(Trait.SHARDS, Trait.SEVERAL_SHARDS, Trait.ON_CLUSTER),
+    )
 
 
 @with_groups
@@ -220,15 +199,15 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 def check_distinct(outputs: dict[str, str | None]) -> None:
     """Raise for a file that would be written twice."""
     written: dict[str, str] = {}
-    for option, file in outputs.items():
+    for name, file in outputs.items():
         if file is None or (os.path.exists(file) and not os.path.isfile(file)):  # a device or a pipe may be shared
             continue
         target = os.path.realpath(file)
         if target in written:
             raise OptionError(
-                Named(option, file), " is also the file of ", Named(written[target]), "; give each its own file"
+                Named(name, file), " is also the file of ", Named(written[target]), "; give each its own file"
             )
-        written[target] = option
+        written[target] = name
 
 
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:

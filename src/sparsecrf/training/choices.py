@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
-from functools import cache
 from math import isfinite
 from numbers import Real
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
-from sparsecrf.declared import Declared
 from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
-from sparsecrf.options import PRIOR, FitOptions, Rho1Choice
+from sparsecrf.options import PRIOR, FitOptions, Rho1Choice, options_of
 from sparsecrf.training import solvers
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.penalties import kind_of
@@ -39,20 +36,11 @@ def choices_of(given: Mapping[str, Any]) -> list[Choice]:
 def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
     """The options of a dataclass that declare capabilities and are not at their default."""
     found = []
-    for name, (capabilities, default) in _declared(group).items():
-        if name in given and given[name] is not default and given[name] != default:
-            found.append(Choice(name, _shown(given[name]), capabilities))
-    return found
-
-
-@cache
-def _declared(group: Any) -> dict[str, tuple[Capabilities, Any]]:
-    """Capabilities and defaults of the options of a dataclass that have some."""
-    hints, found = get_type_hints(group, include_extras=True), {}
-    for field in fields(group):
-        for declared in getattr(hints[field.name], "__metadata__", ()):
-            if isinstance(declared, Declared) and declared.capabilities is not None:
-                found[field.name] = declared.capabilities, None if field.default is MISSING else field.default
+    for name, _, default, declared in options_of(group):
+        if declared.capabilities is None or name not in given:
+            continue
+        if given[name] is not default and given[name] != default:
+            found.append(Choice(name, _shown(given[name]), declared.capabilities))
     return found
 
 
