@@ -8,27 +8,32 @@ TYPE_CHECKING = False  # as in `typing`, which is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from sparsecrf._core import Corpus, InputError, UnsatisfiableError
-    from sparsecrf.compatibility import OptionError
-    from sparsecrf.contrib.audit import audit
-    from sparsecrf.encoding.formats.conllu import read_conllu
-    from sparsecrf.encoding.formats.documents import read_documents
-    from sparsecrf.encoding.formats.json_lines import read_jsonl
-    from sparsecrf.encoding.formats.token_lines import read_tokens
-    from sparsecrf.encoding.label_parts import LabelParts
-    from sparsecrf.encoding.label_sets import candidate_labels
-    from sparsecrf.encoding.mentions import with_mentions
-    from sparsecrf.encoding.recipe import Recipe
-    from sparsecrf.encoding.resources import Resource
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
-    from sparsecrf.estimators.crf import CRF
-    from sparsecrf.estimators.cv import CRFCV
-    from sparsecrf.files.columns import read_columns
-    from sparsecrf.model import Model
-    from sparsecrf.shards.encode_folder import encode_folder
-    from sparsecrf.shards.folder import CorpusFolder
-    from sparsecrf.training import FeatureGroups, Fit, fit
+    from sparsecrf._core import Corpus as Corpus
+    from sparsecrf._core import InputError as InputError
+    from sparsecrf._core import UnsatisfiableError as UnsatisfiableError
+    from sparsecrf.compatibility import OptionError as OptionError
+    from sparsecrf.contrib.audit import audit as audit
+    from sparsecrf.encoding.formats.conllu import read_conllu as read_conllu
+    from sparsecrf.encoding.formats.documents import read_documents as read_documents
+    from sparsecrf.encoding.formats.json_lines import read_jsonl as read_jsonl
+    from sparsecrf.encoding.formats.token_lines import read_tokens as read_tokens
+    from sparsecrf.encoding.label_parts import LabelParts as LabelParts
+    from sparsecrf.encoding.label_sets import candidate_labels as candidate_labels
+    from sparsecrf.encoding.mentions import with_mentions as with_mentions
+    from sparsecrf.encoding.recipe import Recipe as Recipe
+    from sparsecrf.encoding.resources import Resource as Resource
+    from sparsecrf.encoding.template import Template as Template
+    from sparsecrf.encoding.vocabulary import BIAS as BIAS
+    from sparsecrf.encoding.vocabulary import Vocabulary as Vocabulary
+    from sparsecrf.estimators.crf import CRF as CRF
+    from sparsecrf.estimators.cv import CRFCV as CRFCV
+    from sparsecrf.files.columns import read_columns as read_columns
+    from sparsecrf.model import Model as Model
+    from sparsecrf.shards.encode_folder import encode_folder as encode_folder
+    from sparsecrf.shards.folder import CorpusFolder as CorpusFolder
+    from sparsecrf.training import FeatureGroups as FeatureGroups
+    from sparsecrf.training import Fit as Fit
+    from sparsecrf.training import fit as fit
 
     __version__: str
 
@@ -66,35 +71,7 @@ _HOME = {
 #: Submodules that are available as attributes without an import of their own.
 _MODULES = ("chunks", "contrib", "metrics", "path", "scorers")
 
-__all__ = [
-    "BIAS",
-    "CRF",
-    "CRFCV",
-    "Corpus",
-    "CorpusFolder",
-    "FeatureGroups",
-    "Fit",
-    "InputError",
-    "LabelParts",
-    "Model",
-    "OptionError",
-    "Recipe",
-    "Resource",
-    "Template",
-    "UnsatisfiableError",
-    "Vocabulary",
-    "__version__",
-    "audit",
-    "candidate_labels",
-    "encode_folder",
-    "fit",
-    "read_columns",
-    "read_conllu",
-    "read_documents",
-    "read_jsonl",
-    "read_tokens",
-    "with_mentions",
-]
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

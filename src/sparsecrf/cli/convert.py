@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -16,10 +16,6 @@ from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.text import Source, name_of
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-
 
 #: Reads one file and writes the other. The encoding may be None: the default.
 Conversion: TypeAlias = "Callable[[str, str, str | None], None]"

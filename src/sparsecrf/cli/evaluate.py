@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sparsecrf import Model
-    from sparsecrf.cli.documents import SeenDocuments
+    from sparsecrf.cli.remarks import SeenDocuments
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
@@ -61,7 +61,7 @@ def evaluate(
     from rich.console import Console
 
     from sparsecrf import InputError, Model
-    from sparsecrf.cli.documents import SeenDocuments
+    from sparsecrf.cli.remarks import SeenDocuments
     from sparsecrf.files.text import name_of
     from sparsecrf.model.format import format_for
     from sparsecrf.model.predict import unknown_gold

@@ -122,10 +122,8 @@ def label(
     another, each after a line as with --score.
     """
     from sparsecrf.cli.answers import Answers
-    from sparsecrf.cli.documents import SeenDocuments
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.headers import header_remark
-    from sparsecrf.cli.unknown import tokenizer_remark, unknown_remark
+    from sparsecrf.cli.remarks import SeenDocuments, header_remark, tokenizer_remark, unknown_remark
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import Corpus
-from sparsecrf.cli.documents import has_documents
+from sparsecrf.cli.remarks import has_documents
 from sparsecrf.defaults import AUTO, PENALTY, RHO1, RHO2
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sparsecrf._core import InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
 from sparsecrf.compatibility import OptionError
@@ -82,8 +83,6 @@ def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads:
         if given is not None and recipe.vectors is not None:
             raise OptionError(f"{option} does not support word vectors (--vectors, or those of the model of --init)")
     if run.dask is not None:
-        from sparsecrf.cli.on_dask import read_on_dask
-
         with read_on_dask(inputs, recipe, run.dask, threads=threads, quiet=quiet) as data:
             yield _told(data, inputs)
     elif run.cache is not None:
@@ -145,3 +144,48 @@ def recipe_of(model: Model) -> Recipe:
         labels=tuple(model.labels),
         lines=model.template,
     )
+
+
+_LOCAL = "local:"
+
+
+@contextmanager
+def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, quiet: bool) -> Iterator[Dataset]:
+    """Read files on the workers of a cluster; the shards exist within this context."""
+    try:
+        from sparsecrf.contrib.dask.cluster import Cluster
+        from sparsecrf.contrib.dask.encoding import encode
+    except ImportError as error:
+        raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
+
+    with _client(address) as client:
+        cluster = Cluster(client)
+        say(f"reading on {cluster}", quiet=quiet)
+        data = encode(cluster, list(inputs.data), None, None, recipe, threads or 1)
+        try:
+            yield data if inputs.dev is None else replace(data, dev=data.read_other(inputs.dev))
+        finally:
+            data.release()
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    """A client of a scheduler, or of workers that are started here: local:N."""
+    from distributed import Client, LocalCluster
+
+    from sparsecrf.contrib.dask.cluster import TIMED_OUT, ClusterError
+
+    if not address.startswith(_LOCAL):
+        try:
+            client = Client(address)
+        except (OSError, *TIMED_OUT, ValueError) as error:
+            raise ClusterError(f"--dask: expected a Dask scheduler at {address}: {error}") from None
+        with client:
+            yield client
+        return
+    n = address[len(_LOCAL) :]
+    if not (n.isdecimal() and int(n) > 0):
+        raise OptionError(f"--dask: expected a number of workers after {_LOCAL}, found {n!r}")
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "preload": "sparsecrf.contrib.dask.local_worker"}
+    with LocalCluster(n_workers=int(n), **options) as made, Client(made) as client:
+        yield client

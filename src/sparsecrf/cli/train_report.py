@@ -189,7 +189,7 @@ _LONG, _MANY = 500, 20
 
 def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     """Warnings about data that are probably a mistake. `files` are those that the data were read from."""
-    from sparsecrf.cli.headers import headers
+    from sparsecrf.cli.remarks import headers
     from sparsecrf.training.value_sizes import remark_on_sizes
 
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)

@@ -274,7 +274,7 @@ class Model(AnsweringModel):
         labels have no parts."""
         if self.label_parts is None:
             return self
-        from sparsecrf.model.whole_labels import whole_labels
+        from sparsecrf.model.joined import whole_labels
 
         features, w = whole_labels(self.features, self.w)
         return self._with(features=features, w=w, label_parts=None)

@@ -64,8 +64,8 @@ def test_listing_features_takes_little_memory():
     """NumPy's tables of all occurrences, which it took before, were larger than all of training."""
     import tracemalloc
 
-    from sparsecrf.contrib.compat.data import Data
     from sparsecrf.contrib.compat.features import crfsuite_features
+    from sparsecrf.contrib.compat.itemsequence import Data
 
     data = Data()
     for i in range(200):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sparsecrf.contrib.explain.frame import frame
+from sparsecrf.contrib.explain.weights import frame
 from sparsecrf.model import Model
 
 

@@ -15,13 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparsecrf.contrib.compat import metrics, scorers, utils
-    from sparsecrf.contrib.compat.errors import CRFSUITE_VERSION, CRFSuiteError
-    from sparsecrf.contrib.compat.estimator import CRF
-    from sparsecrf.contrib.compat.itemsequence import ItemSequence
-    from sparsecrf.contrib.compat.originals import install
-    from sparsecrf.contrib.compat.tagger import Tagger
-    from sparsecrf.contrib.compat.trainer import BaseTrainer, Trainer
+    from sparsecrf.contrib.compat import metrics as metrics
+    from sparsecrf.contrib.compat import scorers as scorers
+    from sparsecrf.contrib.compat import utils as utils
+    from sparsecrf.contrib.compat.errors import CRFSUITE_VERSION as CRFSUITE_VERSION
+    from sparsecrf.contrib.compat.errors import CRFSuiteError as CRFSuiteError
+    from sparsecrf.contrib.compat.estimator import CRF as CRF
+    from sparsecrf.contrib.compat.itemsequence import ItemSequence as ItemSequence
+    from sparsecrf.contrib.compat.originals import install as install
+    from sparsecrf.contrib.compat.tagger import Tagger as Tagger
+    from sparsecrf.contrib.compat.trainer import BaseTrainer as BaseTrainer
+    from sparsecrf.contrib.compat.trainer import Trainer as Trainer
 
 #: Imported when first used: a tagger does not wait for scikit-learn.
 _HOME = {
@@ -35,23 +39,13 @@ _HOME = {
     "install": "originals",
 }
 
-__all__ = [
-    "CRF",
-    "CRFSUITE_VERSION",
-    "BaseTrainer",
-    "CRFSuiteError",
-    "ItemSequence",
-    "Tagger",
-    "Trainer",
-    "install",
-    "metrics",
-    "scorers",
-    "utils",
-]
+_MODULES = ("metrics", "scorers", "utils")
+
+__all__ = [*_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("metrics", "scorers", "utils"):
+    if name in _MODULES:
         return import_module(f"sparsecrf.contrib.compat.{name}")
     if name in _HOME:
         found = getattr(import_module(f"sparsecrf.contrib.compat.{_HOME[name]}"), name)

@@ -18,7 +18,6 @@ from sparsecrf.training.solvers import SOLVERS
 from sparsecrf.training.solvers.choosing import choose_solver
 
 if TYPE_CHECKING:
-    from sparsecrf.contrib.compat.features import Features
     from sparsecrf.training.feature_sets import Floats, Numbers
     from sparsecrf.training.solvers.solver import Point
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, FeatureSet, InputError
 from sparsecrf.contrib.compat import training_log
-from sparsecrf.contrib.compat.data import Data
 from sparsecrf.contrib.compat.features import Features, crfsuite_features
+from sparsecrf.contrib.compat.itemsequence import Data
 from sparsecrf.contrib.compat.params import ALGORITHMS, Option, name_of, settings
 from sparsecrf.contrib.compat.runs import RULES, Found, learn_from_mistakes, maximise_likelihood
 from sparsecrf.contrib.compat.training_log import TrainLogParser

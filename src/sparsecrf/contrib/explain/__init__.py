@@ -1,9 +1,8 @@
 """Explanations: what a model has learnt, and why it assigns the labels of a sequence. `Model.explain` makes them."""
 
 from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
-from sparsecrf.contrib.explain.of_model import ModelExplanation, explain_model
+from sparsecrf.contrib.explain.of_model import ModelExplanation, TemplateUse, explain_model
 from sparsecrf.contrib.explain.of_sequence import SequenceExplanation, explain_sequence
-from sparsecrf.contrib.explain.templates import TemplateUse
 from sparsecrf.contrib.explain.token import Contribution, TokenExplanation
 from sparsecrf.contrib.explain.weights import START, Weight
 from sparsecrf.encoding.template_groups import OTHER

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf.contrib.explain.frame import frame
-from sparsecrf.contrib.explain.templates import TemplateUse, template_uses
-from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top
+from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top, frame
+from sparsecrf.encoding.template_groups import OTHER, by_line, by_prefix
+from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.lazy import lazy
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
     from sparsecrf.model import Model
+
+
+class TemplateUse(NamedTuple):
+    """The weights that belong to one line of a template."""
+
+    name: str  #: the line; without a template, the part of the attribute before `:` or `=`, BIAS, or OTHER
+    unigram: int  #: active weights of single labels
+    bigram: int  #: active weights of label pairs
+    mass: float  #: the sum of |weight|
+    attributes: int  #: attributes with an active weight
+
+
+def template_uses(weights: WeightTable, template: Template | None) -> list[TemplateUse]:
+    """Lines by decreasing mass. Lines without any weight are included, since they could be removed."""
+    attributes, of_weight = np.unique(weights.attribute, return_inverse=True)
+    texts = [weights.attribute_names[x] for x in attributes.tolist()]
+    names, group = by_prefix(texts) if template is None else by_line(texts, template)
+    n, group_of_weight = len(names), group[of_weight]
+    pairs = weights.previous >= 0
+    columns = (
+        np.bincount(group_of_weight[~pairs], minlength=n),
+        np.bincount(group_of_weight[pairs], minlength=n),
+        np.bincount(group_of_weight, np.abs(weights.weight), minlength=n),
+        np.bincount(group, minlength=n),
+    )
+    uses = [TemplateUse(*row) for row in zip(names, *(column.tolist() for column in columns), strict=True)]
+    return sorted((use for use in uses if use.attributes or use.name not in (OTHER, BIAS)), key=lambda use: -use.mass)
+
 
 TOP = 10  # weights of each label by default
 

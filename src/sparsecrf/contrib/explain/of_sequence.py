@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.contrib.explain.frame import frame
 from sparsecrf.contrib.explain.lattice import Lattice, LongerWeights
 from sparsecrf.contrib.explain.token import TokenExplanation
-from sparsecrf.contrib.explain.weights import START, check_top
+from sparsecrf.contrib.explain.weights import START, check_top, frame
 from sparsecrf.encoding.names import named_tokens
 from sparsecrf.model.limits import constraints_by_name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +14,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
+
 
 #: The name of the start label, which precedes the first position.
 START = "[start]"
@@ -121,3 +122,12 @@ def check_top(top: int | None) -> None:
     """Raise for an invalid `top`."""
     if top is not None and (not isinstance(top, int) or top < 1):
         raise InputError(f"top: expected a whole number from 1, or None for all, found {top!r}")
+
+
+def frame(rows: Iterable[tuple[Any, ...]], columns: Sequence[str]) -> Any:
+    """A pandas.DataFrame of rows."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_frame: expected the package pandas, found none; pip install pandas") from None
+    return pandas.DataFrame.from_records(list(rows), columns=list(columns))

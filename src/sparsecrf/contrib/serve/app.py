@@ -16,9 +16,8 @@ from starlette.routing import Route
 
 from sparsecrf.contrib.explain import START
 from sparsecrf.contrib.report.page import page_of
-from sparsecrf.contrib.serve.access import Access
 from sparsecrf.contrib.serve.errors import RequestError
-from sparsecrf.contrib.serve.labelling import Labelling
+from sparsecrf.contrib.serve.labelling import Access, Labelling
 from sparsecrf.contrib.serve.limits import Limits
 from sparsecrf.contrib.serve.metrics import CONTENT_TYPE, Metrics
 from sparsecrf.contrib.serve.models import Served, ServedModels

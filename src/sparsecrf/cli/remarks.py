@@ -1,14 +1,16 @@
-"""Whether the input of `label` looks like the training data, judged by the attributes of the first tokens."""
+"""Warnings about input: unlike the training data, without documents, or with a header."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.encoding.formats.documents import MARK, Documents
 from sparsecrf.encoding.token_survey import mismatch, tokenizer_of
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import read_columns
@@ -18,6 +20,7 @@ from sparsecrf.files.words import TOKENIZERS
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
+    from sparsecrf.shards.dataset import Dataset
 
 _TOKENS = 100  # tokens to look at: a few milliseconds, after the answers are written
 _FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # lines that hold as many tokens, with comments and blank lines
@@ -89,3 +92,86 @@ def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: 
             yield from (template.attributes(r.rows[:_TOKENS]) for r in format.records(one, source, False) if r.rows)
         else:
             yield from (template.attributes(rows) for rows in read_columns(BytesIO(one.data), ragged=ragged))
+
+
+_FIRST_BYTES = 1 << 18  # number of lines of a training file to look at
+
+
+def has_documents(file: str) -> bool:
+    """Whether the beginning of a training file has documents."""
+    if not os.path.isfile(file):
+        return False
+    with open(file, "rb") as opened:
+        return opened.read(_FIRST_BYTES).count(f"\n{MARK}".encode()) >= 2
+
+
+class SeenDocuments:
+    """Whether a file that a model labels has documents, if the model expects them."""
+
+    def __init__(self, format: Format, source: str) -> None:
+        self._source, self._missing = source, isinstance(format, Documents)
+
+    def watched(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """Pass on the pieces of the file and look for documents in them."""
+        for piece in pieces:
+            self._missing = self._missing and MARK.encode() not in piece.data
+            yield piece
+
+    def look(self, rows: list[list[str]]) -> None:
+        """The same for a sequence."""
+        self._missing = self._missing and rows[0][0] != MARK
+
+    @property
+    def remark(self) -> str | None:
+        """A warning if there are none, else None."""
+        if not self._missing:
+            return None
+        return (
+            f"sparsecrf: warning: {self._source}: expected documents that begin with {MARK}, as in training, found "
+            "none: words were labelled without their other mentions, which costs accuracy"
+        )
+
+
+#: Common names of columns.
+_NAME = re.compile(
+    "id|sentence(_id)?|text|tokens?|words?|form|lemma|[ux]?pos|pos_?tags?|feats|chunk|ner(_tags?)?|entity|tags?|"
+    "labels?|class",
+    re.IGNORECASE,
+)
+_HEADER_BYTES = 1 << 20  # number of lines of a file to look at
+
+
+def headers(data: Dataset, files: Sequence[str]) -> list[str]:
+    """A warning for each file whose first line looks like a header: its last cell and another are common column names,
+    and no other of its first lines has that label."""
+    if data.template is None or not data.recipe.reader.token_a_line:
+        return []  # the files have no columns
+    found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
+    return [f"{_remark(file, cells)} with the label {cells[-1]!r}; remove it" for file, cells in found.items()]
+
+
+def header_remark(format: Format, first: Piece, source: str) -> str | None:
+    """The same for the first piece of a file that was labelled; None if it has no header."""
+    cells = _header(first.data[:_HEADER_BYTES]) if format.token_a_line else []
+    return f"sparsecrf: warning: {_remark(source, cells)}; remove it" if cells else None
+
+
+def _remark(file: str, cells: list[str]) -> str:
+    line = " ".join(cells)
+    names = "looks like names of columns, but column files have no header"
+    return f"{file}: the first line, {line!r:.60}, {names}: it was read as a token"
+
+
+def _beginning(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read(_HEADER_BYTES)
+
+
+def _header(beginning: bytes) -> list[str]:
+    """The cells of the first line, if they are names."""
+    text = beginning.decode("utf-8-sig", "replace")
+    lines = (cells for line in text.splitlines() if (cells := line.split()))
+    first = next(lines, [])
+    known = [_NAME.fullmatch(cell) is not None for cell in first]
+    is_header = len(known) > 1 and known[-1] and any(known[:-1])
+    return first if is_header and not any(cells[-1] == first[-1] for cells in lines) else []
