@@ -102,7 +102,7 @@ def test_a_limit_of_the_process_is_seen(kind):
 def test_files_of_crfsuite(tmp_path):
     data = tmp_path / "data.crfsuite"
     data.write_text("x\ta:0.5\tb\ny\tb\n\n" * 20)
-    folder = made(tmp_path, data, template=None, crfsuite=True, shard_tokens=6)
+    folder = made(tmp_path, data, template=None, format="crfsuite", shard_tokens=6)
     expected = encode_crfsuite([data], Vocabulary("bias"), grow=True).corpus.to_arrays()
     assert (folder.template, folder.n_columns, folder.vocabulary.bigrams) == (None, 0, "bias")
     assert len(folder.shards) > 1

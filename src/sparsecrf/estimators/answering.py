@@ -64,6 +64,15 @@ class BaseCRF(TrainingCRF):
         """The sentences of a frame, with the columns that training used."""
         return split_sentences(X, sentences, y, getattr(self, "feature_names_in_", None))
 
+    def _labelled(
+        self, X: Any, y: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
+    ) -> tuple[Any, Any, list[int] | None]:
+        """X, y and the lengths of the sequences, of a frame if there are `sentences`."""
+        if sentences is not None:
+            check_one_of(lengths, sentences)
+            X, lengths, y, _ = self._sentences(X, sentences, y)
+        return X, y, None if lengths is None else [int(n) for n in lengths]
+
     def _predict_each(self, X: Any, lengths: Iterable[int] | None, constrain: str | None = None) -> Objects:
         self._check_fitted()
         model = self.model_
@@ -182,10 +191,7 @@ class BaseCRF(TrainingCRF):
         from sparsecrf.model.calibrating import calibrated
 
         self._check_fitted()
-        if sentences is not None:
-            check_one_of(lengths, sentences)
-            X, lengths, y, _ = self._sentences(X, sentences, y)
-        lengths = None if lengths is None else [int(n) for n in lengths]
+        X, y, lengths = self._labelled(X, y, lengths, sentences)
         name_of = dict(zip(self.classes_.tolist(), self.model_.labels, strict=True))
 
         def name(label: Any) -> Any:
@@ -239,12 +245,9 @@ class BaseCRF(TrainingCRF):
         as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
-        if sentences is not None:
-            check_is_fitted(self)
-            check_one_of(lengths, sentences)
-            X, lengths, y, _ = self._sentences(X, sentences, y)
-        X = with_dense(X, dense, lengths, sentences)
-        lengths = None if lengths is None else [int(n) for n in lengths]
+        check_is_fitted(self)
+        X, y, lengths = self._labelled(X, y, lengths, sentences)
+        X = with_dense(X, dense, lengths)
         weights = next(iter(weights_of(sample_weight, lengths).values()), None)
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
 

@@ -42,6 +42,10 @@ class TrainingRecord(dict[str, Any]):
         return TrainingRecord, (dict(self),)
 
 
+#: Arguments of the constructor that a model keeps as attributes.
+_OPTIONS = ("template", "n_columns", "training", "dense", "label_parts", "vectors")
+
+
 class Model(AnsweringModel):
     """A linear-chain CRF with fixed weights. Immutable, so threads may share one."""
 
@@ -195,17 +199,7 @@ class Model(AnsweringModel):
             features = FeatureSet.from_numbers(n_labels, n_attributes, parts.numbers, table, rows)
             bigrams = bigrams_of(parts.attributes, features)
             vocabulary = Vocabulary(bigrams, parts.start, parts.labels, parts.attributes)
-            return cls(
-                vocabulary,
-                features,
-                parts.w,
-                template=parts.template,
-                n_columns=parts.n_columns,
-                training=parts.training,
-                dense=parts.dense,
-                label_parts=parts.label_parts,
-                vectors=parts.vectors,
-            )
+            return cls(vocabulary, features, parts.w, **{name: getattr(parts, name) for name in _OPTIONS})
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
 
@@ -244,9 +238,7 @@ class Model(AnsweringModel):
 
     def _with(self, **changed: Any) -> Model:
         """A copy with changes: arguments of the constructor, and `features` and `w`."""
-        own = {"features": self.features, "w": self.w, "template": self.template, "n_columns": self.n_columns}
-        own |= {"training": self.training, "dense": self.dense, "label_parts": self.label_parts}
-        own |= {"vectors": self.vectors}
+        own = {name: getattr(self, name) for name in ("features", "w", *_OPTIONS)}
         return Model(self.vocabulary, **{**own, **changed})
 
     def compacted(self) -> Model:

@@ -46,7 +46,6 @@ def encode_folder(
     sources: Sequence[PathLike],
     template: Template | None = None,
     *,
-    crfsuite: bool = False,
     format: str = "columns",
     start: bool = True,
     missing: str = "",
@@ -61,16 +60,15 @@ def encode_folder(
     """The folder of these labelled files: reused if it was made from the same data, otherwise rebuilt.
 
     Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
-    another `format`, which has the name that `--format` takes (crfsuite=True is format="crfsuite"). A folder is reused
+    another `format`, which has the name that `--format` takes. A folder is reused
     if a hash of the content of the files (not their names), the template and the options matches. `labels` are the
     first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`, `encoding`
     and `threads` as for `encode_files`. A new folder replaces the old one when it is complete. `progress` is called
     with the number of bytes encoded since its last call. If two processes ask for the same folder, one creates it and
     the other waits.
     """
-    name = "crfsuite" if crfsuite else format
     recipe = Recipe(
-        name,
+        format,
         start=start,
         missing=missing,
         label_sets=label_sets,

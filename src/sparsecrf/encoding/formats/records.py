@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from sparsecrf._core import Corpus, Encoder, InputError
@@ -84,16 +85,8 @@ class Records(Format):
         first = next((record.rows[0] for record in self.records(piece, source, False) if record.rows), None)
         return 0 if first is None else len(first) + 1
 
-    def encoder(
-        self,
-        vocabulary: Vocabulary,
-        grow: bool,
-        missing: str,
-        words: Words | None = None,
-        threads: int = 1,
-        label_sets: str = "",
-    ) -> RecordEncoder:
-        return RecordEncoder(vocabulary, grow, missing, words, threads, label_sets)
+    def encoder(self, *arguments: Any, **options: Any) -> RecordEncoder:
+        return RecordEncoder(*arguments, **options)
 
     def add(self, encoder: RecordEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
         template = self.template_for(layout.template, 1)
@@ -145,27 +138,24 @@ def _known(label: str | None, record: Record, source: str) -> str:
     return label
 
 
+@dataclass
 class RecordEncoder:
     """Adds records to a corpus, like the core's TextEncoder for text."""
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        grow: bool,
-        missing: str,
-        words: Words | None = None,
-        threads: int = 1,
-        label_sets: str = "",
-    ) -> None:
-        self._vocabulary, self._grow, self._missing, self._words = vocabulary, grow, missing, words
-        self._threads, self._label_sets = threads, label_sets
-        self._encoder: Encoder | None = None  # made with the template of the first record
-        self.n_sequences = self.n_tokens = 0  #: since the last corpus
+    vocabulary: Vocabulary
+    grow: bool
+    missing: str
+    words: Words | None = None
+    threads: int = 1
+    label_sets: str = ""
+    n_sequences: int = 0  #: since the last corpus
+    n_tokens: int = 0
+    _encoder: Encoder | None = None  # made with the template of the first record
 
     def add(self, record: Record, template: Template, source: str) -> None:
         if self._encoder is None:
-            self._encoder = self._vocabulary.encoder(
-                grow=self._grow, template=template, words=self._words, threads=self._threads
+            self._encoder = self.vocabulary.encoder(
+                grow=self.grow, template=template, words=self.words, threads=self.threads
             )
         try:
             self.n_tokens += self._encoder.add(record.rows, [self._label(name) for name in record.labels or ()])
@@ -175,12 +165,12 @@ class RecordEncoder:
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
         """The label or label set; None if it is missing, or if it is unknown and the vocabulary does not grow."""
-        if not text or text == self._missing:
+        if not text or text == self.missing:
             return None
-        names = text.split(self._label_sets) if self._label_sets else [text]
-        if len(names) > 1 and ("" in names or self._missing in names):
-            raise InputError(f"expected labels on both sides of {self._label_sets!r}, found {text!r:.80}")
-        known = [name for name in names if self._grow or self._vocabulary.labels.find(name) is not None]
+        names = text.split(self.label_sets) if self.label_sets else [text]
+        if len(names) > 1 and ("" in names or self.missing in names):
+            raise InputError(f"expected labels on both sides of {self.label_sets!r}, found {text!r:.80}")
+        known = [name for name in names if self.grow or self.vocabulary.labels.find(name) is not None]
         return frozenset(known) if len(known) > 1 else next(iter(known), None)
 
     def build(self) -> Corpus:
