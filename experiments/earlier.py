@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import rel_entr
+from threadpoolctl import threadpool_limits
 
 from experiments import figures
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, table
@@ -38,7 +39,7 @@ from sparsecrf.training.heldout import token_error
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.solver import Point, point_at
-from sparsecrf.training.solvers.working_set import run
+from sparsecrf.training.solvers.working_set import Run
 from sparsecrf.training.stopping import Stopping
 
 RHO2 = 0.01
@@ -104,7 +105,9 @@ def bounded(data: Path, *, passes: int, screening: bool) -> Result:
         )
         objective.outside = lambda known, w: known  # type: ignore[method-assign]
     began = time.process_time()
-    run(objective, solver, start or point_at(objective), Stopping(tol=0.0, max_iter=passes), records.append)
+    with threadpool_limits(limits=1, user_api="blas"):
+        limits = Stopping(tol=0.0, max_iter=passes)
+        Run(objective, solver, limits, records.append).run(start or point_at(objective))
     spent = time.process_time() - began
     best = fit_alone(train, rho1=RHO1, rho2=RHO2, tol=1e-5)
     auto = [(record.passes, record.objective) for record in best.history]

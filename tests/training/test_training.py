@@ -207,7 +207,7 @@ def interrupted(monkeypatch, **options):
 
     def interrupt(record):
         if record["iter"] == 30:
-            monkeypatch.setattr(working_set._Run, "_time_to_screen", lambda run: False)
+            monkeypatch.setattr(working_set.Run, "_time_to_screen", lambda run: False)
             raise KeyboardInterrupt
 
     corpus = larger().corpus()

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.compatibility import Named, OptionError
@@ -42,7 +43,7 @@ from sparsecrf.training.solvers import SOLVERS
 from sparsecrf.training.solvers.choosing import choose_solver
 from sparsecrf.training.solvers.sgd import EPOCHS
 from sparsecrf.training.solvers.solver import Point, point_at
-from sparsecrf.training.solvers.working_set import Callback, run
+from sparsecrf.training.solvers.working_set import Callback, Run
 from sparsecrf.training.starting_weights import Weights
 from sparsecrf.training.stopping import Stopping
 
@@ -163,9 +164,8 @@ def fit(
         start = point_at(objective, numbers_of_init, w_of_init)
     stopping = Stopping(tol, gap, max_iter, time_limit, certify, SOLVERS[solver].doubt)
     algorithm = SOLVERS[solver](objective, **options)
-    result = run(
-        objective, algorithm, start, stopping, callback, dev=held_out, keeper=keeper, resumed=resumed, watch=watch
-    )
+    with threadpool_limits(limits=1, user_api="blas"):
+        result = Run(objective, algorithm, stopping, callback, held_out, keeper, watch).run(start, resumed)
     point = result.point
     numbers, w = objective.with_prior(point.known.numbers, point.w)
     kept, ngrams = _compact(prepared, numbers)

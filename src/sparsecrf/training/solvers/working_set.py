@@ -61,30 +61,6 @@ _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
 _PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening in passes
 
 
-def run(
-    objective: Objective,
-    solver: Solver,
-    start: Point | None,
-    stopping: Stopping,
-    callback: Callback | None = None,
-    *,
-    dev: Dev | None = None,
-    keeper: Keeper | None = None,
-    resumed: State | None = None,
-    watch: Callable[[Point], None] | None = None,
-) -> Result:
-    """Minimise P with `solver`. Returns the point that met the tolerance, otherwise (also after Ctrl-C) the best one
-    seen.
-
-    With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
-    """
-    from threadpoolctl import threadpool_limits
-
-    # The vector algebra of a step is small next to a pass, and its last bits would depend on the threads it uses.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _Run(objective, solver, stopping, callback, dev, keeper, watch).run(start, resumed)
-
-
 @dataclass
 class _Certificate:
     """The result of a screening."""
@@ -97,21 +73,24 @@ class _Certificate:
         self.gap = max(0.0, self.gap)  # equal objective and bound are both rounded
 
 
-class _Run:
-    """One run: its state, and the steps of its loop."""
+@dataclass(eq=False)
+class Run:
+    """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must allow one thread of vector
+    algebra: it is small next to a pass, and its last bits would depend on the threads it uses.
 
-    def __init__(
-        self,
-        objective: Objective,
-        solver: Solver,
-        stopping: Stopping,
-        callback: Callback | None,
-        dev: Dev | None,
-        keeper: Keeper | None,
-        watch: Callable[[Point], None] | None,
-    ) -> None:
-        self.objective, self.solver, self.stopping, self.callback = objective, solver, stopping, callback
-        self.dev, self.keeper, self.watch = dev, keeper, watch
+    With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
+    """
+
+    objective: Objective
+    solver: Solver
+    stopping: Stopping
+    callback: Callback | None = None
+    dev: Dev | None = None
+    keeper: Keeper | None = None
+    watch: Callable[[Point], None] | None = None
+
+    def __post_init__(self) -> None:
+        objective = self.objective
         self.began = time.perf_counter()
         rounding = _ROUNDING * sum(float(np.abs(mass).sum()) for mass in objective.prepared.oracle.masses())
         self.residual_at_zero = max(objective.start_residual(), rounding)
@@ -135,7 +114,8 @@ class _Run:
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
 
-    def run(self, start: Point | None, resumed: State | None) -> Result:
+    def run(self, start: Point | None, resumed: State | None = None) -> Result:
+        """Minimise P. Returns the point that met the tolerance, otherwise (also after Ctrl-C) the best one seen."""
         if resumed is not None:
             point = self._resume(resumed)
         elif isinstance(self.solver, Certifying):
