@@ -74,7 +74,8 @@ def main() -> None:
     if options.tool == "sparsecrf":
         crf = CRF(RHO1, RHO2, start=False, solver_options={"observed_only": True})
         if options.objective is not None:
-            crf.set_params(tol=0.0, callback=lambda record: record["objective"] <= options.objective)
+            enough = {"callback": lambda record: record["objective"] <= options.objective}
+            crf.set_params(tol=0.0, solver_options={**crf.solver_options, **enough})
         crf.fit(X, y)
     else:
         from sklearn_crfsuite import CRF as Peer

@@ -21,6 +21,7 @@ from sparsecrf.cli.train import FitOptions, RunOptions, check_together, fit_with
 from sparsecrf.cli.train_report import saved_by_small
 from sparsecrf.compatibility import OptionError
 from sparsecrf.estimators.solver_options import FURTHER
+from sparsecrf.options import option
 from sparsecrf.shards import shards, shards_of
 
 COLUMNS = "a A\nb B\n\nb B\na A\na A\n\n"
@@ -101,8 +102,8 @@ def test_the_data_are_prepared_once(files, monkeypatch):
 
 @dataclass(frozen=True)
 class Group:
-    needed: Annotated[str, typer.Argument()]
-    size: Annotated[int, typer.Option("--size", "-s", min=1)] = 3
+    needed: str = option(..., "An argument.")
+    size: int = option(3, "An option.", "--size", "-s", min=1)
 
 
 def test_fields_of_a_group_are_options():

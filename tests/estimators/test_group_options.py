@@ -36,7 +36,7 @@ def test_attributes_are_kept_or_dropped_as_a_whole():
 
 
 def test_lines_are_those_of_the_template():
-    strong = trained(penalty="group:line", group_weight=3.0)
+    strong = trained(penalty="group:line", solver_options={"group_weight": 3.0})
     kept, of = strong.feature_groups_["lines"]
     assert kept == len({name.partition(":")[0] for name in with_weight(strong)}) < of == 6
 

@@ -21,7 +21,7 @@ import program_cases
 import tiny_data
 from case import Case, Setting
 from digest import stable_file
-from sparsecrf import CRF, CRFCV, FeatureGroups, Resource
+from sparsecrf import CRF, CRFCV, FeatureGroups, Recipe, Resource
 from tiny_data import Data
 
 EVERY = ("auto", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
@@ -70,6 +70,9 @@ def _vector_file() -> Any:
         return internals.word_vectors(file)
 
 
+#: Options of modes that are among `solver_options`.
+FURTHER = ("class_pairs", "gap", "group_weight", "observed_only", "order_factor")
+
 _rare_ud = partial(tiny_data.ud, rare_too=True)
 
 MODES: dict[str, Mode] = {
@@ -92,7 +95,7 @@ MODES: dict[str, Mode] = {
         tiny_data.ud, SOME, {"label_parts": "ud", "class_pairs": True, "observed_only": True}
     ),
     "dense": Mode(tiny_data.dense, DENSE),
-    "dense, not standardised": Mode(tiny_data.dense, SOME, {"standardize": False, "dense_scale": 0.5}),
+    "dense, not standardised": Mode(tiny_data.dense, SOME, {"template": Recipe(standardize=False, vectors_scale=0.5)}),
     "dense, groups": Mode(tiny_data.dense, GROUPS, {"penalty": "group:attribute"}),
     "word vectors": Mode(tiny_data.words, DENSE, {"vectors": _vector_file, "features": "words"}),
     "group:attribute": Mode(tiny_data.attributes, GROUPS, {"penalty": "group:attribute", "bigrams": "all"}),
@@ -149,6 +152,9 @@ def _estimator(mode: str, solver: str, threads: int, kind: Any = CRF) -> Any:
     options = {"rho1": 0.3, "rho2": 0.05, "tol": 1e-4, "max_iter": 6, **options}
     if solver == "sgd":  # has no l1 penalty
         options["rho1"] = 0.0
+    further = {name: options.pop(name) for name in FURTHER if name in options}
+    if further:
+        options["solver_options"] = further
     return kind(solver=solver, n_jobs=threads, random_state=3, **options)
 
 
@@ -201,7 +207,7 @@ def _more(name: str, setting: Setting) -> dict[str, Any]:
         crf.fit(data.X[:7], data.y[:7]).set_params(rho1=0.1).fit(data.X, data.y)
         return {**trained(crf), **answers(crf, data)}
     if name == "dev":
-        crf = _estimator("plain", "owlqn", setting.threads).set_params(patience=2, max_iter=15)
+        crf = _estimator("plain", "owlqn", setting.threads).set_params(solver_options={"patience": 2}, max_iter=15)
         return trained(crf.fit(data.X, data.y, dev=(data.new_X, data.new_y)))
     if name == "path":
         path = _estimator("plain", "auto", setting.threads).path(data.X, data.y, rho1s=[2.0, 0.5, 0.2])

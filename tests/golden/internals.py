@@ -46,7 +46,7 @@ def word_vectors(file: Any) -> Any:
 
 def crfsuite_estimator(**options: Any) -> Any:
     """The estimator with the interface of sklearn-crfsuite."""
-    from sparsecrf.compat import CRF
+    from sparsecrf.contrib.compat import CRF
 
     return CRF(**options)
 

@@ -129,7 +129,7 @@ def test_no_working_set_at_all(tmp_path):
         ("rho2", {"rho2": 0.02}),
         ("solver", {"solver": "owlqn"}),
         ("features", {"observed_only": True}),
-        ("features", {"features": np.arange(9)}),
+        ("features", {"numbers": np.arange(9)}),
     ],
 )
 def test_another_run(name, changed, tmp_path):

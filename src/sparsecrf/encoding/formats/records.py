@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from sparsecrf._core import Corpus, Encoder, InputError
@@ -138,19 +137,16 @@ def _known(label: str | None, record: Record, source: str) -> str:
     return label
 
 
-@dataclass
 class RecordEncoder:
-    """Adds records to a corpus, like the core's TextEncoder for text."""
+    """Adds records to a corpus, like the core's TextEncoder for text. Options as for `Format.encoder`."""
 
-    vocabulary: Vocabulary
-    grow: bool
-    missing: str
-    words: Words | None = None
-    threads: int = 1
-    label_sets: str = ""
-    n_sequences: int = 0  #: since the last corpus
-    n_tokens: int = 0
-    _encoder: Encoder | None = None  # made with the template of the first record
+    def __init__(
+        self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None, threads: int, label_sets: str
+    ) -> None:
+        self.vocabulary, self.grow, self.missing, self.words = vocabulary, grow, missing, words
+        self.threads, self.label_sets = threads, label_sets
+        self.n_sequences = self.n_tokens = 0  #: since the last corpus
+        self._encoder: Encoder | None = None  # made with the template of the first record
 
     def add(self, record: Record, template: Template, source: str) -> None:
         if self._encoder is None:
