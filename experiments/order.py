@@ -76,7 +76,7 @@ def chosen(data: Path, *, task: str, order: int | None, factor: float, rho1s: li
 def _options(corpora: Corpora, task: str, order: int | None, factor: float, tol: float) -> dict[str, Any]:
     options: dict[str, Any] = {"rho2": RHO2, "tol": tol, "threads": 1}
     if order == 1:
-        options["features"] = np.arange(Numbering.of(corpora.train).first_bigram)
+        options["numbers"] = np.arange(Numbering.of(corpora.train).first_bigram)
     elif order != 2:
         attributes = corpora.vocabulary.attributes
         named = [x for x in range(len(attributes)) if attributes[x].startswith(CONDITIONED[task][0])]
