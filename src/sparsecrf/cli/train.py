@@ -211,7 +211,7 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
 
 
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
-    """Raise for options that do not go together."""
+    """Raise for options that cannot be combined."""
     from sparsecrf.cli.files import check_readable
     from sparsecrf.cli.reading import given_options, recipe_files
     from sparsecrf.training.choices import check_options, declared_choices

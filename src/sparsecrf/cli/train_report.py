@@ -53,7 +53,7 @@ class Log:
             return
         try:
             print(as_json(record), file=self._file, flush=True)
-        except OSError as error:  # a full disk must not cost the model
+        except OSError as error:  # a full disk must not prevent saving the model
             self.error, self._file = error, None
 
 
@@ -151,7 +151,7 @@ def peak_rss_mb() -> float | None:
 @dataclass(frozen=True)
 class DevScores:
     """How good a model is on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
-    not encode chunks. For chunks the token error says little, since most tokens are outside of all chunks."""
+    not encode chunks. For chunks the token error says little, since most tokens are outside all chunks."""
 
     tokens: WrongTokens
     precision: float | None

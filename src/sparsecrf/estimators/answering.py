@@ -216,8 +216,8 @@ class BaseCRF(TrainingCRF):
         """Sets of answers that contain the right one with this probability: an array with an entry for each sequence.
         Needs `calibrate`.
 
-        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token such a list of
-        labels. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": the same for the labels of
+        each token. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
         (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
@@ -295,7 +295,7 @@ class BaseCRF(TrainingCRF):
         answer: Callable[[list[Any]], list[Any]],
         empty: Any,
     ) -> Objects:
-        """The same with a function of a list of sequences."""
+        """An array of the answers for the sequences of X, from a function of a list of sequences."""
         sizes: list[int] = []
         filled = self.model_.checked(self._with_tokens(X, lengths, sizes))
         answers = iter(list(in_blocks(filled, size, answer, self._threads)))

@@ -154,7 +154,7 @@ class TrainingCRF(HasSolverOptions):
         return recipe if recipe.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
 
     def _check_options(self) -> None:
-        """Raise for parameters that do not go together, before data are encoded."""
+        """Raise for parameters that cannot be combined, before data are encoded."""
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
         given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
         further = ("class_pairs", "prior", "group_weight", "order_factor")
@@ -201,8 +201,7 @@ class TrainingCRF(HasSolverOptions):
         return {"penalty": named(self.penalty, data.vocabulary, data.template)}
 
     def _space(self, data: Dataset) -> dict[str, Any]:
-        """The feature space: how many labels features have, what conditions those of more than two, and the parts of
-        labels."""
+        """The feature space: the maximum number of labels, the attributes of label n-grams, and the parts of labels."""
         parts = data.label_parts(self.label_parts, self._option("class_pairs"))
         return {"order": self.order, "ngram_attributes": data.ngram_attributes(), "parts": parts}
 
@@ -223,7 +222,7 @@ class TrainingCRF(HasSolverOptions):
 
     @contextmanager
     def _watching_path(self, score: str, folds: int = 0) -> Iterator[PathProgress]:
-        """The same along a path: fold and point, score, and a lower bound on the remaining time."""
+        """Progress along a path: fold and point, score, and a lower bound on the remaining time."""
         with progress("path", None, quiet=self.verbose != 1) as advance:
             yield PathWatch(self, advance, score, folds)
 

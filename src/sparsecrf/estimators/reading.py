@@ -54,7 +54,7 @@ class Items:
         reader: VectorReader | None = None,
         see: Callable[[Any], None] = lambda tokens: None,
     ) -> None:
-        """Encode all of them: vectors go to the `reader`, `names` converts labels to names, `see` is called with each
+        """Encode all sequences: vectors go to the `reader`, `names` converts labels to names, `see` is called with each
         sequence."""
         for i, (tokens, labels, weight, weights) in enumerate(self._each()):
             attributes = tokens if reader is None else reader.without(tokens, i)
@@ -147,7 +147,8 @@ def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: 
 
 
 def warn_of_unknown(data: Dataset) -> None:
-    """Warn of labels of held-out data that the training data do not have; raise if all of them are like that."""
+    """Warn of labels of held-out data that the training data do not have; raise if the training data have none of
+    them."""
     if (remark := data.remark("dev")) is not None:
         warn_caller(remark)
 
@@ -181,7 +182,7 @@ def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: A
 
 
 class _Shape:
-    """What the first sequence says about all of them, and which sequences have tokens."""
+    """Properties of all sequences, taken from the first, and which sequences have tokens."""
 
     def __init__(self, *, has_words: bool) -> None:
         self.n_features: int | None = None

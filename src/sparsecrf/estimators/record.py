@@ -1,4 +1,5 @@
-"""What an estimator knows beyond its model, stored in the training record, so that the model file restores it."""
+"""Attributes of an estimator that its model lacks, stored in the training record so that the model file restores
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _KINDS: dict[str, type[int] | type[bool]] = {"int": int, "bool": bool}
 
 
 def estimator_record(data: Dataset) -> dict[str, Any]:
-    """The entry for an estimator that was fitted to these data; empty if it knows no more than its model."""
+    """The entry for an estimator that was fitted to these data; empty if its model has everything."""
     kind = next((name for name, kind in _KINDS.items() if data.names.kind is kind), None)
     found = {"labels": kind, "n_features_in": data.n_features, "feature_names_in": data.frame_columns}
     known = {name: value for name, value in found.items() if value is not None}

@@ -75,7 +75,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
                 raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
 
     def _take_short(self, given: dict[str, Any]) -> None:
-        """Further options that were given as parameters."""
+        """Options of `fit` that were given as parameters."""
         if given:
             self.solver_options = {**(self.solver_options or {}), **given}
 
