@@ -36,7 +36,7 @@ def test_ragged_files_train_and_label_as_if_they_were_even(program):
 
 
 def test_the_cache_of_even_files_is_not_taken_for_ragged_ones(program):
-    program.write(t_txt="U0:%x[0,0]\n", a_txt=EVEN)
+    program.write(t_txt="U0:%x[0,0]/%x[0,1]\n", a_txt=EVEN)
     common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--cache", "cache"]
     for options, n_columns in (([], 2), (["--ragged"], 0)):
         assert program(*common, *options).status == 0
