@@ -1,14 +1,14 @@
 """Default penalties on folders of column files (train.txt, dev.txt, test.txt: the word first, the label last).
 
-    PYTHONPATH=. python benchmarks/defaults/measure.py FOLDER ... -o results.jsonl [--parts fixed grid auto ...]
-    python benchmarks/defaults/table.py results.jsonl
+    PYTHONPATH=. python benchmarks/defaults/measure.py FOLDER ... -o results.jsonl [--parts grid auto ...]
+    python benchmarks/defaults/table.py results.jsonl --chosen NAME ...
 
 A line of JSON is added for each fit, with scores on dev and test data in percent (chunk F1 where labels encode chunks,
 else token accuracy), seconds of the processor of one thread, reading included, nonzero weights, the size of the model
 file and the certified gap. Parts:
 
-- fixed: the former default (1, 0.01) and the present one (0.1, 0.1), from zero weights;
-- grid: the pairs of CROSS, or of FULL with --full;
+- grid: the default and the other pairs of GRID, from zero weights;
+- small: `rho1="small"`, the former default (1, 0.01);
 - auto: `rho1="auto"`, which sees the training data only;
 - dev: the search of `path` over both penalties, which sees the dev data;
 - crfsuite: the features and settings (c1 = c2 = 0.1, 100 iterations) of python-crfsuite's tutorial, without its tags;
@@ -31,9 +31,11 @@ from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.path import PathWarning
 from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
 
-FORMER, PRESENT = (1.0, 0.01), (0.1, 0.1)
-CROSS = ((1.0, 0.1), (0.3, 0.1), (0.1, 0.1), (0.1, 0.3), (0.1, 0.03), (0.03, 0.1))
-FULL = tuple((rho1, rho2) for rho2 in (0.3, 0.1, 0.03) for rho1 in (1.0, 0.3, 0.1, 0.03))
+#: The default, and its neighbours on a grid with steps of about 3; two values between where scores are close.
+GRID = (
+    *((0.1, 0.1), (0.07, 0.1), (0.05, 0.1), (0.03, 0.1), (0.05, 0.05)),
+    *((0.1, 0.03), (0.3, 0.1), (0.1, 0.3), (0.03, 0.03)),
+)
 
 Row = dict[str, Any]
 Labels = list[list[str]]
@@ -56,29 +58,38 @@ class Task(NamedTuple):
     test: Part
     chunks: bool  #: labels encode chunks
 
-    def score(self, part: Part, predict: Predict) -> float:
-        """In percent, of the labels that `predict` gives to the sentences of a part."""
-        score = chunk_f1_score if self.chunks else token_accuracy_score
-        return 100 * float(score(part.labels, predict(part.words)))
+    @property
+    def size(self) -> dict[str, int]:
+        labels = [label for sentence in self.train.labels for label in sentence]
+        return {"tokens": len(labels), "labels": len(set(labels))}
+
+    def score(self, labels: Labels, found: Labels) -> float:
+        """In percent."""
+        return 100 * float((chunk_f1_score if self.chunks else token_accuracy_score)(labels, found))
+
+    def dev_score(self, predict: Predict) -> float:
+        return self.score(self.dev.labels, predict(self.dev.words))
 
     def scores(self, predict: Predict) -> Row:
-        return {"dev": self.score(self.dev, predict), "test": self.score(self.test, predict)}
+        """On dev and test data, and on every other sentence of the test data: these, and the rest."""
+        labels, found = self.test.labels, predict(self.test.words)
+        halves = [self.score(labels[k::2], found[k::2]) for k in (0, 1)]
+        return {"dev": self.dev_score(predict), "test": self.score(labels, found), "halves": halves}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("defaults.jsonl"))
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["fixed", "grid", "auto", "dev", "crfsuite"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["grid", "small", "auto", "dev", "crfsuite"])
     parser.add_argument("--features", default="words", help="a preset")
-    parser.add_argument("--full", action="store_true", help="the larger grid")
     parser.add_argument("--steps", type=int, default=1000, help="of spaCy at most")
     given = parser.parse_args()
     for folder in given.folders:
         task = load(folder)
         for part in given.parts:
             for row in PARTS[part](task, given):
-                line = {"set": task.name, "part": part, **row}
+                line = {"set": task.name, **task.size, "part": part, **row}
                 with given.output.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(line) + "\n")
                 print(json.dumps(line), flush=True)
@@ -94,9 +105,8 @@ def load(folder: pathlib.Path) -> Task:
     return Task(folder.name, train, read("dev"), read("test"), are_chunk_labels(labels, ()))
 
 
-def fixed(task: Task, given: argparse.Namespace) -> Iterator[Row]:
-    for rho1, rho2 in (FORMER, PRESENT):
-        yield fitted(task, CRF(rho1=rho1, rho2=rho2, features=given.features))
+def small(task: Task, given: argparse.Namespace) -> Iterator[Row]:
+    yield fitted(task, CRF(rho1="small", features=given.features))
 
 
 def auto(task: Task, given: argparse.Namespace) -> Iterator[Row]:
@@ -123,7 +133,7 @@ def of_model(model: Model) -> Row:
 
 
 def grid(task: Task, given: argparse.Namespace) -> Iterator[Row]:
-    for rho1, rho2 in FULL if given.full else CROSS:
+    for rho1, rho2 in GRID:
         yield fitted(task, CRF(rho1=rho1, rho2=rho2, features=given.features))
 
 
@@ -184,12 +194,12 @@ def spacy(task: Task, given: argparse.Namespace) -> Iterator[Row]:
     from benchmarks.defaults.with_spacy import train
 
     began = time.process_time()
-    how = {"chunks": task.chunks, "steps": given.steps, "dev_score": lambda predict: task.score(task.dev, predict)}
+    how = {"chunks": task.chunks, "steps": given.steps, "dev_score": task.dev_score}
     predict, size = train(*task.train, **how)
     yield {"bytes": size, "steps": given.steps, "seconds": time.process_time() - began, **task.scores(predict)}
 
 
-PARTS = {"fixed": fixed, "grid": grid, "auto": auto, "dev": dev, "crfsuite": crfsuite, "spacy": spacy}
+PARTS = {"grid": grid, "small": small, "auto": auto, "dev": dev, "crfsuite": crfsuite, "spacy": spacy}
 
 if __name__ == "__main__":
     main()

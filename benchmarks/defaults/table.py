@@ -1,6 +1,6 @@
 """The tables of benchmarks/record/penalties.md from the lines that measure.py wrote.
 
-    python benchmarks/defaults/table.py results.jsonl --chosen NAME ...
+    python benchmarks/defaults/table.py results.jsonl ... --chosen NAME ...
 
 `--chosen` names the data sets on which the defaults were chosen; all others were only checked.
 """
@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-from statistics import mean, median
+from collections.abc import Iterable
+from math import sqrt
+from statistics import mean, median, stdev
 from typing import Any
 
-FORMER, PRESENT = (1.0, 0.01), (0.1, 0.1)
-HEADS = ["set", "former", "present", "best on dev", "best on test", "CRFsuite", "seconds", "weights", "kB", "gap, %"]
-AUTO_HEADS = ["set", "chosen", "test", "best on dev", "difference", "to the default", "seconds", "plain fits"]
-NEEDED = {"fixed", "grid", "crfsuite"}  #: parts of a row of the first table
+PRESENT = (0.1, 0.1)
+PAIR_HEADS = ["rho1, rho2", "chosen on: dev", "test", "checked on: dev", "test", "loss to the best", "weights", "time"]
+HEADS = ["set", "tokens", "labels", "small", "default", "best on dev", "best on test", "CRFsuite"]
+HEADS += ["seconds", "weights", "kB", "gap, %"]
+AUTO_HEADS = ["set", "labels", "chosen", "test", "to the best on dev", "to the default", "seconds", "plain fits"]
 Row = dict[str, Any]
 
 
@@ -26,46 +29,49 @@ class Measured:
     def __init__(self, name: str, rows: list[Row]) -> None:
         self.name = name
         self.of_part = {row["part"]: row for row in rows}
-        fixed = {(row["rho1"], row["rho2"]): row for row in rows if row["part"] == "fixed"}
-        self.former, self.present = fixed[FORMER], fixed[PRESENT]
-        self.grid = [row for row in rows if row["part"] == "grid"]
+        self.grid = {(row["rho1"], row["rho2"]): row for row in rows if row["part"] == "grid"}
+        self.present = self.grid[PRESENT]
 
     @property
     def best(self) -> Row:
-        """Of the grid and both defaults, by the dev data."""
-        return max((*self.grid, self.former, self.present), key=lambda row: row["dev"])
+        """Of the grid, by the dev data."""
+        return max(self.grid.values(), key=lambda row: row["dev"])
 
     @property
     def best_on_test(self) -> Row:
-        return max((*self.grid, self.former, self.present), key=lambda row: row["test"])
+        return max(self.grid.values(), key=lambda row: row["test"])
 
-    def gain(self, row: Row) -> float:
-        """In points on the test data, over the present default."""
-        return float(row["test"] - self.present["test"])
+    @property
+    def best_on_the_other_half(self) -> float:
+        """Score on each half of the test data with the pair that is best on the other half: the mean."""
+        rows = self.grid.values()
+        return mean(max(rows, key=lambda row: row["halves"][1 - k])["halves"][k] for k in (0, 1))
 
     def cells(self) -> list[str]:
-        of_crfsuite = self.of_part["crfsuite"]
+        three = [self.of_part.get("small"), self.present, self.of_part.get("crfsuite")]
         return [
             self.name,
-            *(f"{row['test']:.1f}" for row in (self.former, self.present)),
+            f"{self.present['tokens']:,}",
+            str(self.present["labels"]),
+            *(f"{row['test']:.1f}" if row else "-" for row in three[:2]),
             f"{self.best['test']:.1f} ({pair(self.best)})",
             f"{self.best_on_test['test']:.1f} ({pair(self.best_on_test)})",
-            f"{of_crfsuite['test']:.1f}",
-            " / ".join(f"{row['seconds']:.1f}" for row in (self.former, self.present, of_crfsuite)),
-            " / ".join(f"{row['weights']:,}" for row in (self.former, self.present, of_crfsuite)),
-            " / ".join(f"{row['bytes'] / 1e3:,.0f}" for row in (self.former, self.present, of_crfsuite)),
-            " / ".join(f"{100 * row['gap']:.1f}" for row in (self.former, self.present)),
+            f"{three[2]['test']:.1f}" if three[2] else "-",
+            " / ".join(f"{row['seconds']:.1f}" for row in three if row),
+            " / ".join(f"{row['weights']:,}" for row in three if row),
+            " / ".join(f"{row['bytes'] / 1e3:,.0f}" for row in three if row),
+            " / ".join(f"{100 * row['gap']:.1f}" for row in three[:2] if row),
         ]
 
     def auto_cells(self) -> list[str]:
         row = self.of_part["auto"]
         return [
             self.name,
-            f"{row['rho1']:.2g}, {row['rho2']:.2g}",
+            str(row["labels"]),
+            f"{row['rho1']:.2g}",
             f"{row['test']:.1f}",
-            f"{self.best['test']:.1f} ({pair(self.best)})",
-            f"{row['test'] - self.best['test']:+.1f}",
-            f"{self.gain(row):+.1f}",
+            f"{row['test'] - self.best['test']:+.1f} ({pair(self.best)})",
+            f"{row['test'] - self.present['test']:+.1f}",
             f"{row['seconds']:.1f}",
             f"{row['seconds'] / self.present['seconds']:.1f}",
         ]
@@ -73,31 +79,33 @@ class Measured:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--chosen", nargs="+", default=[], metavar="NAME")
     given = parser.parse_args()
     sets = read(given.results)
     chosen = [task for task in sets if task.name in given.chosen]
     checked = [task for task in sets if task.name not in given.chosen]
-    print(table(HEADS, [task.cells() for task in chosen + checked]))
+    print(by_pair(chosen, checked) + "\n")
     for title, part in (("chosen on", chosen), ("checked on", checked), ("all", sets)):
-        print(means(title, part))
+        print(losses(title, part))
+    print("\n" + table(HEADS, [task.cells() for task in chosen + checked]) + "\n")
+    for part_name in ("small", "crfsuite"):
+        found = [task for task in sets if part_name in task.of_part]
+        print(f"default to {part_name}: {spread([against(task, part_name) for task in found])}")
     with_auto = [task for task in chosen + checked if "auto" in task.of_part]
-    if with_auto:
-        print("\n" + table(AUTO_HEADS, [task.auto_cells() for task in with_auto]))
-        differences = [task.of_part["auto"]["test"] - task.best["test"] for task in with_auto]
-        prices = [task.of_part["auto"]["seconds"] / task.present["seconds"] for task in with_auto]
-        print(f"mean difference {mean(differences):+.2f}, median price {median(prices):.1f}")
-    print("\n" + by_pair(chosen))
+    print("\n" + table(AUTO_HEADS, [task.auto_cells() for task in with_auto]) + "\n")
+    print(f"auto to the best on dev: {spread([t.of_part['auto']['test'] - t.best['test'] for t in with_auto])}")
+    print(f"auto to the default: {spread([-against(task, 'auto') for task in with_auto])}")
+    print(f"plain fits: {spread([t.of_part['auto']['seconds'] / t.present['seconds'] for t in with_auto])}")
 
 
-def read(results: pathlib.Path) -> list[Measured]:
-    """Data sets with all that a row of the table needs."""
+def read(files: Iterable[pathlib.Path]) -> list[Measured]:
+    """Data sets with a grid."""
     by_name: dict[str, list[Row]] = {}
-    for line in results.read_text().splitlines():
+    for line in (line for file in files for line in file.read_text().splitlines()):
         row = json.loads(line)
         by_name.setdefault(row["set"], []).append(row)
-    return [Measured(name, rows) for name, rows in by_name.items() if {row["part"] for row in rows} >= NEEDED]
+    return [Measured(*item) for item in by_name.items() if any(row["part"] == "grid" for row in item[1])]
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
@@ -105,32 +113,47 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def means(title: str, sets: list[Measured]) -> str:
-    """Gains and losses of the present default, in points."""
-    if not sets:
-        return f"{title}: none"
-    over = {
-        "the former one": [-task.gain(task.former) for task in sets],
-        "the best on dev": [-task.gain(task.best) for task in sets],
-        "the best on test": [-task.gain(task.best_on_test) for task in sets],
-        "CRFsuite": [-task.gain(task.of_part["crfsuite"]) for task in sets],
-    }
-    points = ", ".join(f"{mean(found):+.2f} to {name} (least {min(found):+.1f})" for name, found in over.items())
-    weights, seconds = (
-        median([task.present[key] / task.former[key] for task in sets]) for key in ("weights", "seconds")
-    )
-    return f"{title}, {len(sets)} sets: {points}; median {weights:.1f} x weights, {seconds:.1f} x time"
-
-
-def by_pair(sets: list[Measured]) -> str:
-    """Mean scores of each pair of penalties that was tried on all of the sets."""
-    pairs = sorted({(row["rho1"], row["rho2"]) for task in sets for row in task.grid}, reverse=True)
+def by_pair(chosen: list[Measured], checked: list[Measured]) -> str:
+    """For each pair the mean difference to the default, the mean loss to the best on test, weights and time."""
     rows = []
-    for rho1, rho2 in pairs:
-        found = [row for task in sets for row in task.grid if (row["rho1"], row["rho2"]) == (rho1, rho2)]
-        if len(found) == len(sets):
-            rows.append([f"{rho1:g}, {rho2:g}", *(f"{mean([r[part] for r in found]):.2f}" for part in ("dev", "test"))])
-    return table(["rho1, rho2", "mean on dev", "mean on test"], rows)
+    for at in (chosen + checked)[0].grid:
+        every = [(task.grid[at], task) for task in chosen + checked]
+        differences = [
+            spread([task.grid[at][part] - task.present[part] for task in sets])
+            for sets in (chosen, checked)
+            for part in ("dev", "test")
+        ]
+        loss = mean(task.best_on_test["test"] - row["test"] for row, task in every)
+        ratios = [
+            f"{median(row[key] / task.present[key] for row, task in every):.2f}" for key in ("weights", "seconds")
+        ]
+        rows.append([f"{at[0]:g}, {at[1]:g}", *differences, f"{loss:.2f}", *ratios])
+    return table(PAIR_HEADS, rows)
+
+
+def losses(title: str, sets: list[Measured]) -> str:
+    """Of the default, in points on the test data."""
+    over = {
+        "the best on dev": [task.best["test"] - task.present["test"] for task in sets],
+        "the best on test": [task.best_on_test["test"] - task.present["test"] for task in sets],
+        "the best on the other half of test": [
+            task.best_on_the_other_half - mean(task.present["halves"]) for task in sets
+        ],
+    }
+    return f"{title}, {len(sets)} sets: loss " + "; ".join(f"to {name} {spread(found)}" for name, found in over.items())
+
+
+def against(task: Measured, part: str) -> float:
+    """Points of the default above it."""
+    return float(task.present["test"] - task.of_part[part]["test"])
+
+
+def spread(values: list[float]) -> str:
+    """Mean, standard error and range."""
+    if len(values) < 2:
+        return ", ".join(f"{value:+.2f}" for value in values) or "-"
+    error = stdev(values) / sqrt(len(values))
+    return f"{mean(values):+.2f} ± {error:.2f} ({min(values):+.1f} to {max(values):+.1f})"
 
 
 def pair(row: Row) -> str:
