@@ -15,7 +15,9 @@ from math import sqrt
 from statistics import mean, median, stdev
 from typing import Any
 
-PRESENT = (0.1, 0.1)
+from sparsecrf.defaults import RHO1, RHO2
+
+PRESENT = RHO1, RHO2
 PAIR_HEADS = ["rho1, rho2", "chosen on: dev", "test", "checked on: dev", "test", "loss to the best", "weights", "time"]
 HEADS = ["set", "tokens", "labels", "small", "default", "best on dev", "best on test", "CRFsuite"]
 HEADS += ["seconds", "weights", "kB", "gap, %"]

@@ -4,7 +4,7 @@ tests/estimators/test_defaults.py compares every signature and every option of t
 """
 
 # benchmarks/record/penalties.md lists the data on which the penalties were chosen and checked.
-RHO1 = 0.1  #: absolute (l1) penalty
+RHO1 = 0.05  #: absolute (l1) penalty
 RHO2 = 0.1  #: squared (l2) penalty
 SMALL = "small"  #: as rho1: use the penalties of a small model
 SMALL_RHO1, SMALL_RHO2 = 1.0, 0.01

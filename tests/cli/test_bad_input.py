@@ -230,7 +230,7 @@ CASES = [
     ("no iterations", {}, "train train.txt -m m --max-iter 0", 2, "--max-iter"),
     ("patience without dev", {}, "train train.txt -m m --patience 3", 2, "--patience"),
     ("resume without checkpoint", {}, "train train.txt -m m --resume", 2, "--resume"),
-    ("l1 for sgd", {}, "train train.txt -m m --solver sgd", 2, "--rho1 0.1 is not supported by --solver sgd"),
+    ("l1 for sgd", {}, "train train.txt -m m --solver sgd", 2, "--rho1 0.05 is not supported by --solver sgd"),
     ("no labellings", {}, f"label -m {GOOD} train.txt --nbest 0", 2, "--nbest"),
     ("negative threads", {}, f"label -m {GOOD} train.txt --threads -2", 2, "--threads"),
     ("unknown scheme", {}, "eval train.txt --scheme bilbo", 2, "--scheme"),

@@ -56,7 +56,7 @@ def test_options_of_a_path_are_those_of_the_library():
         ({"patience": 3}, {}, "--patience 3 needs --dev"),
         ({"resume": True}, {}, "--resume needs --checkpoint"),
         ({"solver": "nosuch"}, {}, "--solver: expected one of auto, proximal, dual, sbcd"),
-        ({"solver": "sgd"}, {}, "--rho1 0.1 is not supported by --solver sgd"),
+        ({"solver": "sgd"}, {}, "--rho1 0.05 is not supported by --solver sgd"),
         (
             {"rho1": "auto"},
             {"cache": "a"},
@@ -126,7 +126,7 @@ def test_fields_of_a_group_are_options():
 
 def test_train_chooses_penalties(files):
     files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
-    said = re.compile(r"rho1 0.1 chosen among 0.1(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % on held-out data")
+    said = re.compile(r"rho1 0.05 chosen among 0.05(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % on held-out data")
     for more in ([], ["--dev", "dev.txt"]):
         done = files("train", "train.txt", "-m", "m", "--rho1", "auto", "--json", *more)
         assert said.search(done.err)
@@ -137,8 +137,8 @@ def test_train_chooses_penalties(files):
 
 
 def test_train_says_what_a_small_model_saves():
-    found = SimpleNamespace(w=range(12_000), rho2=0.1, penalty="elastic-net", n_changed=None)
-    assert "--rho1 small would keep about 2,000 of these 12,000 weights" in saved_by_small(found, 0.1)
+    found = SimpleNamespace(w=range(18_000), rho2=0.1, penalty="elastic-net", n_changed=None)
+    assert "--rho1 small would keep about 2,000 of these 18,000 weights" in saved_by_small(found, 0.05)
     others = [{"rho2": 0.5}, {"penalty": "tree"}, {"w": range(100)}, {"n_changed": 7}]
-    for asked, other in [*((0.1, other) for other in others), ("auto", {})]:
+    for asked, other in [*((0.05, other) for other in others), (0.1, {}), ("auto", {})]:
         assert saved_by_small(SimpleNamespace(**{**vars(found), **other}), asked) is None

@@ -35,7 +35,7 @@ TRAIN = [
     ),
     (
         "--solver sgd",
-        "--rho1 0.1 is not supported by --solver sgd; use auto, dual, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
+        "--rho1 0.05 is not supported by --solver sgd; use auto, dual, sbcd, cd, owlqn, lbfgs, fista or sgd-l1, or",
     ),
     ("--cache F --solver sbcd", "--cache F is not supported by --solver sbcd; use auto, owlqn, lbfgs or fista"),
     ("--dask local:1 --solver cd", "--dask local:1 is not supported by --solver cd; use auto, owlqn, lbfgs or fista"),

@@ -67,7 +67,7 @@ def test_thirty_labels_are_for_dual_if_data_are_few_or_attributes_many():
 
 def test_points_of_dual_that_are_watched_have_their_gradient(few_labels):
     seen = []
-    found = fit(few_labels, watch=seen.append, tol=1e-7)
+    found = fit(few_labels, rho1=0.1, rho2=0.1, watch=seen.append, tol=1e-7)
     assert found.solver == "dual"
     slack = np.abs(seen[-1].g + 0.1 * seen[-1].w + 0.1 * np.sign(seen[-1].w))
     assert len(seen[-1].g) == len(seen[-1].w) > 0
