@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -24,6 +25,9 @@ using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T, int N>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
+// An argument that must be an array of this type; others are not converted.
+inline auto array(const char* name) { return nb::arg(name).noconvert(); }
+
 // NumPy arrays can start at any address, e.g. those in a message from another process.
 template <class A>
 auto view(const A& array) {
@@ -34,18 +38,24 @@ auto view(const A& array) {
     return std::span<const typename A::Scalar>(array.data(), array.size());
 }
 
+template <class A>
+auto view(const std::optional<A>& array) {
+    return array ? view(*array) : std::span<const typename A::Scalar>();
+}
+
 // Throws for misaligned arrays; optional arrays may be missing.
-template <class T>
-void check_aligned_one(const std::optional<T>& array) {
-    if (array) static_cast<void>(view(*array));
-}
-template <class T>
-void check_aligned_one(const T& array) {
-    static_cast<void>(view(array));
-}
 template <class... A>
 void check_aligned(const A&... arrays) {
-    (check_aligned_one(arrays), ...);
+    (static_cast<void>(view(arrays)), ...);
+}
+
+template <class A>
+void expect_length(const A& array, std::size_t n, std::string_view what) {
+    if (array.size() != n) throw InputError(message(what, ": expected ", n, " entries, found ", array.size()));
+}
+template <class A>
+void expect_length(const std::optional<A>& array, std::size_t n, std::string_view what) {
+    if (array) expect_length(*array, n, what);
 }
 
 // An uninitialized NumPy array that owns its memory.

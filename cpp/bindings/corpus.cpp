@@ -18,13 +18,6 @@ namespace {
 template <class T>
 using Optional = std::optional<Array1<T>>;
 
-template <class T>
-void expect_length(const Optional<T>& array, std::int64_t n, const char* what) {
-    if (array && static_cast<std::int64_t>(array->size()) != n) {
-        throw InputError(message(what, ": expected ", n, " entries, found ", array->size()));
-    }
-}
-
 // One of the two attribute lists of every position, as a CSR matrix.
 struct Csr {
     Array1<std::int64_t> ptr;
@@ -43,7 +36,7 @@ struct Csr {
             throw InputError(message(kind, "_ptr: expected ", id.size(), " last, the length of ", kind, "_id, found ",
                                      p[n_positions]));
         }
-        expect_length(value, static_cast<std::int64_t>(id.size()), message(kind, "_value").c_str());
+        expect_length(value, id.size(), message(kind, "_value"));
     }
     void fill(std::int64_t position, std::int64_t i, std::int64_t t, std::vector<Attribute>& out) const {
         const std::int64_t begin = ptr.data()[position], end = ptr.data()[position + 1];
@@ -101,9 +94,9 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
     const Csr bigram{bigram_ptr, bigram_id, bigram_value, "bigram"};
     unigram.check(n_positions);
     bigram.check(n_positions);
-    expect_length(labels, n_positions, "labels");
-    expect_length(sequence_weight, static_cast<std::int64_t>(lengths.size()), "sequence_weight");
-    expect_length(token_weight, n_positions, "token_weight");
+    expect_length(labels, static_cast<std::size_t>(n_positions), "labels");
+    expect_length(sequence_weight, lengths.size(), "sequence_weight");
+    expect_length(token_weight, static_cast<std::size_t>(n_positions), "token_weight");
 
     CorpusBuilder builder;
     const std::vector<std::int32_t> sets = label_sets(builder, label_set_ptr, label_set_id);
@@ -226,13 +219,11 @@ void from_state(Corpus& self, const nb::dict& state) {
 void bind_corpus(nb::module_& m) {
     nb::class_<Corpus>(m, "Corpus", "Encoded sequences; immutable.")
         .def_static("from_arrays", &from_arrays, nb::kw_only(), nb::arg("n_labels"), nb::arg("n_attributes"),
-                    nb::arg("lengths").noconvert(), nb::arg("unigram_ptr").noconvert(),
-                    nb::arg("unigram_id").noconvert(), nb::arg("bigram_ptr").noconvert(),
-                    nb::arg("bigram_id").noconvert(), nb::arg("unigram_value").noconvert() = nb::none(),
-                    nb::arg("bigram_value").noconvert() = nb::none(), nb::arg("labels").noconvert() = nb::none(),
-                    nb::arg("sequence_weight").noconvert() = nb::none(),
-                    nb::arg("token_weight").noconvert() = nb::none(), nb::arg("label_set_ptr").noconvert() = nb::none(),
-                    nb::arg("label_set_id").noconvert() = nb::none(),
+                    array("lengths"), array("unigram_ptr"), array("unigram_id"), array("bigram_ptr"),
+                    array("bigram_id"), array("unigram_value") = nb::none(), array("bigram_value") = nb::none(),
+                    array("labels") = nb::none(), array("sequence_weight") = nb::none(),
+                    array("token_weight") = nb::none(), array("label_set_ptr") = nb::none(),
+                    array("label_set_id") = nb::none(),
                     "Build from CSR arrays: lengths int64[N], *_ptr int64[P+1], *_id int32, *_value float64,\n"
                     "labels int32[P] (-1: missing), sequence_weight float64[N], token_weight float64[P].\n"
                     "A label -1 - s, s > 0, denotes set s of candidate labels: label_set_ptr int64[S+1],\n"
@@ -247,7 +238,7 @@ void bind_corpus(nb::module_& m) {
                 const WithoutGil unlocked;
                 return std::make_shared<Corpus>(c.subset(view(sequences)));
             },
-            nb::arg("sequences").noconvert(),
+            array("sequences"),
             "The sequences with these indices (int64), in this order; labels and attributes keep their ids.")
         .def(
             "with_dense",
@@ -255,7 +246,7 @@ void bind_corpus(nb::module_& m) {
                 const WithoutGil unlocked;
                 return std::make_shared<Corpus>(with_dense(c, values, attributes));
             },
-            nb::arg("values").noconvert(), nb::arg("attributes").noconvert(),
+            array("values"), array("attributes"),
             "A copy with dense columns: values float32[P, d], and the attribute of each column (int64[d], "
             "-1: none).")
         .def_ro("n_dense", &Corpus::n_dense, "The number of dense columns.")

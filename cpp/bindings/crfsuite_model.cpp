@@ -5,10 +5,12 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/inference/chain.hpp"
@@ -45,11 +47,10 @@ void bind_crfsuite_model(nb::module_& m) {
             "part",
             [](const File& file, const StringTable& names, std::string_view bias) {
                 CrfsuiteModel::Slice slice = file.model.slice(names, bias);
-                return nb::make_tuple(slice.attributes, std::make_shared<Chain>(slice.features, std::move(slice.w),
-                                                                                Kernel::automatic, 1));
+                auto chain = std::make_shared<Chain>(slice.features, std::move(slice.w), Kernel::automatic, 1);
+                return std::tuple(std::move(slice.attributes), std::move(chain));
             },
             nb::arg("names"), nb::arg("bias"),
-            nb::sig("def part(self, names: StringTable, bias: str) -> tuple[StringTable, Chain]"),
             "The model restricted to these names, in file order; unknown names are skipped. Transitions "
             "become label pairs of `bias`.");
 }

@@ -1,8 +1,10 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "arrays.hpp"
@@ -33,8 +35,7 @@ void bind_dual(nb::module_& m) {
                 const WithoutGil unlocked;
                 self.start(features, view(w));
             },
-            nb::arg("features"), nb::arg("w").noconvert(),
-            nb::sig("def start(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64]) -> None"),
+            nb::arg("features"), array("w"),
             "Start from a mixture of the data's labels and the model with these weights.")
         .def(
             "order",
@@ -42,7 +43,6 @@ void bind_dual(nb::module_& m) {
                 return copy<std::int64_t>(self.order(seed, epoch, by_gaps));
             },
             nb::arg("seed"), nb::arg("epoch"), nb::kw_only(), nb::arg("by_gaps"),
-            nb::sig("def order(self, seed: int, epoch: int, *, by_gaps: bool) -> numpy.typing.NDArray[numpy.int64]"),
             "The sequences of an epoch: a random permutation of those with positive weight, or as many "
             "drawn in proportion to their gaps.")
         .def(
@@ -52,7 +52,7 @@ void bind_dual(nb::module_& m) {
                 const WithoutGil unlocked;
                 self.run(view(sequences), ask);
             },
-            nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("go_on") = nb::none(),
+            array("sequences"), nb::kw_only(), nb::arg("go_on") = nb::none(),
             nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
                     "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
@@ -63,44 +63,28 @@ void bind_dual(nb::module_& m) {
         .def(
             "evaluate",
             [](DualAscent& self) {
-                DualAscent::Values found;
-                {
-                    const WithoutGil unlocked;
-                    found = self.evaluate();
-                }
-                return nb::make_tuple(found.loss, found.penalty, found.bound, found.inner_gap);
-            },
-            nb::sig("def evaluate(self) -> tuple[float, float, float, float]"),
-            "Loss and penalty of the weights, the lower bound, and the sum of the gaps of all sequences.")
-        .def(
-            "certify",
-            [](DualAscent& self) {
                 const WithoutGil unlocked;
-                return self.certify();
+                const DualAscent::Values found = self.evaluate();
+                return std::tuple(found.loss, found.penalty, found.bound, found.inner_gap);
             },
-            "The lower bound, recomputed after making the distributions exactly consistent.")
+            "Loss and penalty of the weights, the lower bound, and the sum of the gaps of all sequences.")
+        .def("certify", &DualAscent::certify, nb::call_guard<WithoutGil>(),
+             "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(
             "weights",
             [](const DualAscent& self) {
                 const DualSpace::Weights found = self.weights();
-                return nb::make_tuple(copy<std::int64_t>(found.numbers), copy<double>(found.w));
+                return std::tuple(copy<std::int64_t>(found.numbers), copy<double>(found.w));
             },
-            nb::sig("def weights(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
-                    "numpy.typing.NDArray[numpy.float64]]"),
             "The numbers of the features with nonzero weights, ascending, and their weights.")
         .def(
             "state",
             [](DualAscent& self) {
-                nb::list arrays;
-                for (const std::span<double> part : self.state()) {
-                    Result<double, 1> array = make<double, 1>({part.size()});
-                    std::copy(part.begin(), part.end(), array.data());
-                    arrays.append(array);
-                }
-                arrays.append(copy<double>(self.space().centers()));
+                std::vector<Result<double, 1>> arrays;
+                for (const std::span<double> part : self.state()) arrays.push_back(copy<double>(part));
+                arrays.push_back(copy<double>(self.space().centers()));
                 return arrays;
             },
-            nb::sig("def state(self) -> list[numpy.typing.NDArray[numpy.float64]]"),
             "A copy of the state that steps change.")
         .def(
             "restore",
@@ -109,12 +93,7 @@ void bind_dual(nb::module_& m) {
                 if (arrays.size() != parts.size() + 1 || arrays.back().size() == 0) {
                     throw InputError(message("state: expected ", parts.size() + 1, " arrays, found ", arrays.size()));
                 }
-                for (std::size_t k = 0; k < parts.size(); ++k) {
-                    if (arrays[k].size() != parts[k].size()) {
-                        throw InputError(message("state: expected an array of ", parts[k].size(), " numbers, found ",
-                                                 arrays[k].size()));
-                    }
-                }
+                for (std::size_t k = 0; k < parts.size(); ++k) expect_length(arrays[k], parts[k].size(), "state");
                 for (std::size_t k = 0; k < parts.size(); ++k) {
                     const std::span<const double> from = view(arrays[k]);
                     std::copy(from.begin(), from.end(), parts[k].begin());
@@ -122,9 +101,7 @@ void bind_dual(nb::module_& m) {
                 self.space().set_centers(view(arrays.back()));
                 self.space().find_active();
             },
-            nb::arg("arrays"),
-            nb::sig("def restore(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]]) -> None"),
-            "Resume from a state.");
+            nb::arg("arrays"), "Resume from a state.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -223,9 +223,9 @@ void bind_encoder(nb::module_& m) {
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append a sequence; return its length.")
-        .def("add_matrix", &Encoder::add_matrix, nb::arg("ptr").noconvert(), nb::arg("column").noconvert(),
-             nb::arg("value").noconvert(), nb::arg("id").noconvert(), nb::arg("labels").none() = nb::none(),
-             nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
+        .def("add_matrix", &Encoder::add_matrix, array("ptr"), array("column"), array("value"), array("id"),
+             nb::arg("labels").none() = nb::none(), nb::arg("weight").none() = 1.0,
+             nb::arg("token_weights").none() = nb::none(),
              "Append the rows of a CSR matrix. id: the attribute of each column, or -1.")
         .def("build", &Encoder::build, nb::arg("sort_labels") = false,
              "The corpus of all sequences added since the last call. sort_labels: renumber labels by name.");

@@ -95,8 +95,8 @@ void bind_features(nb::module_& m) {
             [](NgramTable& table, Ids attribute, Ids length, Ids labels) {
                 return copy<std::int64_t>(table.add_all(view(attribute), view(length), view(labels)));
             },
-            nb::arg("attribute").noconvert(), nb::arg("length").noconvert(), nb::arg("labels").noconvert(),
-            nb::rv_policy::move, "The indices of these n-grams, which are added if missing. labels: concatenated.")
+            array("attribute"), array("length"), array("labels"), nb::rv_policy::move,
+            "The indices of these n-grams, which are added if missing. labels: concatenated.")
         .def("__len__", &NgramTable::size);
     nb::class_<LabelParts>(m, "LabelParts",
                            "The parts of labels: label y has part[ptr[y]] to part[ptr[y + 1] - 1], all below n_parts.")
@@ -106,8 +106,7 @@ void bind_features(nb::module_& m) {
                 new (self) LabelParts(n_parts, view(ptr), view(part),
                                       classes ? view(*classes) : std::span<const std::int32_t>());
             },
-            nb::arg("n_parts"), nb::arg("ptr").noconvert(), nb::arg("part").noconvert(),
-            nb::arg("classes").noconvert().none() = nb::none(),
+            nb::arg("n_parts"), array("ptr"), array("part"), array("classes").none() = nb::none(),
             "classes: the class of each label as a cell: one of its parts, n_labels + j, or the label "
             "itself.")
         .def_prop_ro("n_labels", &LabelParts::n_labels)
@@ -148,17 +147,16 @@ void bind_features(nb::module_& m) {
                Ids by) {
                 new (self) FeatureSet(n_labels, n_attributes, view(ux), view(uy), view(bx), view(bp), view(by));
             },
-            nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("unigram_attribute").noconvert(),
-            nb::arg("unigram_label").noconvert(), nb::arg("bigram_attribute").noconvert(),
-            nb::arg("bigram_previous").noconvert(), nb::arg("bigram_label").noconvert())
+            nb::arg("n_labels"), nb::arg("n_attributes"), array("unigram_attribute"), array("unigram_label"),
+            array("bigram_attribute"), array("bigram_previous"), array("bigram_label"))
         .def_static(
             "from_numbers",
             [](std::int64_t n_labels, std::int64_t n_attributes, Array1<std::int64_t> numbers, const NgramTable* ngrams,
                const LabelParts* parts) {
                 return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams, shared(parts));
             },
-            nb::arg("n_labels"), nb::arg("n_attributes"), nb::arg("numbers").noconvert(),
-            nb::arg("ngrams").none() = nb::none(), nb::arg("parts").none() = nb::none(),
+            nb::arg("n_labels"), nb::arg("n_attributes"), array("numbers"), nb::arg("ngrams").none() = nb::none(),
+            nb::arg("parts").none() = nb::none(),
             "The set with these feature numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, "
             "then indices into `ngrams`. If labels have P parts, a unigram row has Y + P cells instead of Y.")
         .def_prop_ro(

@@ -29,6 +29,13 @@ class WithoutGil {
     PyThreadState* state_;
 };
 
+// The result of a call that does not hold the GIL.
+template <class Call>
+auto without_gil(Call call) {
+    const WithoutGil unlocked;
+    return call();
+}
+
 // Calls a Python C API function that may run Python code, and may therefore release and reacquire the GIL.
 template <class Call>
 auto in_python(Call call) noexcept {

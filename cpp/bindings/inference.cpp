@@ -1,8 +1,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "arrays.hpp"
 #include "core/inference/chain.hpp"
@@ -41,44 +43,33 @@ void bind_oracle(nb::module_& m) {
                 const WithoutGil unlocked;
                 return o.loss(f, view(w));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), "sum_i w_i (log Z - score of the labels)")
+            nb::arg("features"), array("w"), "sum_i w_i (log Z - score of the labels)")
         .def(
             "loss_grad",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
                 Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
-                double loss;
-                {
-                    const WithoutGil unlocked;
-                    loss = o.gradient(f, view(w), span_of(g), {}, counts ? view(*counts) : std::span<const double>());
-                }
-                return nb::make_tuple(loss, g);
+                const WithoutGil unlocked;
+                const double loss = o.gradient(f, view(w), span_of(g), {}, view(counts));
+                return std::tuple(loss, std::move(g));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(),
-            nb::sig("def loss_grad(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], counts: "
-                    "numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
-                    "numpy.typing.NDArray[numpy.float64]]"),
+            nb::arg("features"), array("w"), array("counts") = nb::none(),
             "The loss and its gradient for every feature of the set, including those with zero weight.")
         .def(
             "masses",
             [](Oracle& o, bool absolute) {
                 const Masses mass = o.masses(absolute);
-                return nb::make_tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
+                return std::tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
             },
             nb::arg("absolute") = false,
-            nb::sig("def masses(self, absolute: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
             "Sums of w v for every attribute: over unigram lists, and over bigram lists of first and of "
             "later positions. absolute: sums of |w v|.")
         .def(
             "value_logs",
             [](const Oracle& o) {
                 const ValueLogs of = o.value_logs();
-                return nb::make_tuple(copy<double>(of.unigram), copy<double>(of.of_unigram), copy<double>(of.bigram),
-                                      copy<double>(of.of_bigram));
+                return std::tuple(copy<double>(of.unigram), copy<double>(of.of_unigram), copy<double>(of.bigram),
+                                  copy<double>(of.of_bigram));
             },
-            nb::sig("def value_logs(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], "
-                    "numpy.typing.NDArray[numpy.float64]]"),
             "Sums of |w| log |v| and of |w| over the nonzero values v of every attribute: in unigram lists "
             "and dense columns, and in bigram lists.")
         .def("release_tables", &Oracle::release_tables, "Free the memory that passes keep for later ones.")
@@ -92,14 +83,9 @@ void bind_oracle(nb::module_& m) {
         .def(
             "candidates",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound) {
-                std::vector<std::int64_t> numbers;
-                {
-                    const WithoutGil unlocked;
-                    numbers = o.candidates(f, view(w), bound);
-                }
-                return copy<std::int64_t>(numbers);
+                return copy<std::int64_t>(without_gil([&] { return o.candidates(f, view(w), bound); }));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"),
+            nb::arg("features"), array("w"), nb::arg("bound"),
             "The numbers of all possible features whose expectation at w could exceed the bound; all others "
             "are below it.")
         .def(
@@ -108,38 +94,24 @@ void bind_oracle(nb::module_& m) {
                 const auto width = static_cast<std::size_t>(o.corpus().n_labels) + 1;
                 Result<double, 2> bound = make<double, 2>({listed.size(), width});
                 Result<double, 2> counts = make<double, 2>({listed.size(), width});
-                {
-                    const WithoutGil unlocked;
-                    o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
-                }
-                return nb::make_tuple(bound, counts);
+                const WithoutGil unlocked;
+                o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
+                return std::tuple(std::move(bound), std::move(counts));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(),
-            nb::sig("def ngram_bounds(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], listed: "
-                    "numpy.typing.NDArray[numpy.int64]) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                    "numpy.typing.NDArray[numpy.float64]]"),
+            nb::arg("features"), array("w"), array("listed"),
             "For the features with these indices in the set, preceded by each label (the start label last): "
             "an upper bound on their expectation, and their count.")
         .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,
                double fraction) {
-                ShardSums sums;
-                {
-                    const WithoutGil unlocked;
-                    const auto all = [](const Weights& x) {
-                        return std::vector<double>(x.data(), x.data() + x.size());
-                    };
-                    sums = o.shard_sums(f, view(w), bound, {all(unigram), all(start), all(inner)}, fraction);
-                }
-                return nb::make_tuple(copy<std::int64_t>(sums.cell), copy<double>(sums.sum), copy<double>(sums.share));
+                const auto all = [](const Weights& x) { return std::vector<double>(x.data(), x.data() + x.size()); };
+                const ShardSums sums = without_gil(
+                    [&] { return o.shard_sums(f, view(w), bound, {all(unigram), all(start), all(inner)}, fraction); });
+                return std::tuple(copy<std::int64_t>(sums.cell), copy<double>(sums.sum), copy<double>(sums.share));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("bound"), nb::arg("unigram").noconvert(),
-            nb::arg("start").noconvert(), nb::arg("inner").noconvert(), nb::arg("fraction"),
-            nb::sig("def shard_sums(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], bound: float, "
-                    "unigram: numpy.typing.NDArray[numpy.float64], start: numpy.typing.NDArray[numpy.float64], inner: "
-                    "numpy.typing.NDArray[numpy.float64], fraction: float) -> tuple[numpy.typing.NDArray[numpy.int64], "
-                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            nb::arg("features"), array("w"), nb::arg("bound"), array("unigram"), array("start"), array("inner"),
+            nb::arg("fraction"),
             "The contribution of this shard to the candidates of all shards, given their total absolute "
             "masses: cells, sums, and shares of the mass (cpp/core/training/screen.hpp).")
         .def(
@@ -147,18 +119,11 @@ void bind_oracle(nb::module_& m) {
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
                 Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
                 Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
-                double loss;
-                {
-                    const WithoutGil unlocked;
-                    loss = o.gradient(f, view(w), span_of(g), span_of(h),
-                                      counts ? view(*counts) : std::span<const double>());
-                }
-                return nb::make_tuple(loss, g, h);
+                const WithoutGil unlocked;
+                const double loss = o.gradient(f, view(w), span_of(g), span_of(h), view(counts));
+                return std::tuple(loss, std::move(g), std::move(h));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert() = nb::none(),
-            nb::sig("def loss_grad_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "counts: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[float, "
-                    "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+            nb::arg("features"), array("w"), array("counts") = nb::none(),
             "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).")
         .def(
             "block_curvature",
@@ -168,9 +133,7 @@ void bind_oracle(nb::module_& m) {
                 o.block_curvature(f, view(w), view(block), every, span_of(h));
                 return h;
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("block").noconvert(), nb::arg("every") = 1,
-            nb::sig("def block_curvature(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "block: numpy.typing.NDArray[numpy.int64], every: int = 1) -> numpy.typing.NDArray[numpy.float64]"),
+            nb::arg("features"), array("w"), array("block"), nb::arg("every") = 1,
             "Second derivatives between the features with these indices in the set, without the coupling of "
             "different positions; estimated from every n-th sequence.")
         .def(
@@ -178,35 +141,19 @@ void bind_oracle(nb::module_& m) {
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed, Weights total, double rho1,
                double rho2, int sweeps, std::int64_t max_entries, std::optional<Weights> thresholds, bool alone,
                std::optional<Weights> centre) {
-                if (total.size() != listed.size()) {
-                    throw InputError(message("total: expected ", listed.size(), " numbers, found ", total.size()));
-                }
-                if (thresholds && thresholds->size() != listed.size()) {
-                    throw InputError(
-                        message("thresholds: expected ", listed.size(), " numbers, found ", thresholds->size()));
-                }
+                expect_length(total, listed.size(), "total");
+                expect_length(thresholds, listed.size(), "thresholds");
                 const std::vector<double> all(thresholds ? 0 : listed.size(), rho1);
                 Doubles G = copy<double>(view(total));
-                double entropy;
-                {
-                    const WithoutGil unlocked;
-                    entropy =
-                        o.sequence_factors(f, view(w), view(listed),
-                                           {thresholds ? view(*thresholds) : std::span<const double>(all), rho2, sweeps,
-                                            max_entries, alone, centre ? view(*centre) : std::span<const double>()},
-                                           span_of(G));
-                }
-                return nb::make_tuple(entropy, G);
+                const WithoutGil unlocked;
+                const double entropy = o.sequence_factors(
+                    f, view(w), view(listed),
+                    {thresholds ? view(thresholds) : all, rho2, sweeps, max_entries, alone, view(centre)}, span_of(G));
+                return std::tuple(entropy, std::move(G));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("listed").noconvert(), nb::arg("total").noconvert(),
-            nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"),
-            nb::arg("thresholds") = nb::none(), nb::arg("alone") = false, nb::arg("centre") = nb::none(),
-            nb::sig("def sequence_factors(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "listed: numpy.typing.NDArray[numpy.int64], total: numpy.typing.NDArray[numpy.float64], *, "
-                    "rho1: float, rho2: float, sweeps: int, max_entries: int, "
-                    "thresholds: numpy.typing.NDArray[numpy.float64] | None = None, alone: bool = False, "
-                    "centre: numpy.typing.NDArray[numpy.float64] | None = None) -> "
-                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
+            nb::arg("features"), array("w"), array("listed"), array("total"), nb::kw_only(), nb::arg("rho1"),
+            nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"), nb::arg("thresholds") = nb::none(),
+            nb::arg("alone") = false, nb::arg("centre") = nb::none(),
             "The dual point (1 - s) data + s model with the best factor s for each sequence: its entropy, "
             "and G on the listed features. total: the gradient of all data on the listed features, "
             "including other corpora unless `alone`. thresholds: replaces rho1 by one value per listed "
@@ -239,8 +186,8 @@ void bind_constraints(nb::module_& m) {
                 if (forbidden) self->forbidden.assign(forbidden->data(), forbidden->data() + forbidden->size());
                 if (fixed) self->fixed.assign(fixed->data(), fixed->data() + fixed->size());
             },
-            nb::arg("n_labels"), nb::arg("allowed").noconvert() = nb::none(),
-            nb::arg("forbidden").noconvert() = nb::none(), nb::arg("fixed").noconvert() = nb::none());
+            nb::arg("n_labels"), array("allowed") = nb::none(), array("forbidden") = nb::none(),
+            array("fixed") = nb::none());
 }
 
 // An array of one double per sequence, filled without the GIL.
@@ -270,7 +217,7 @@ void bind_chain(nb::module_& m) {
                 new (self) Chain(std::move(features), std::vector<double>(all.begin(), all.end()), kernel_named(kernel),
                                  checked_threads(threads));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
+            nb::arg("features"), array("w"), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
         .def(
             "log_partition",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
@@ -311,7 +258,7 @@ void bind_chain(nb::module_& m) {
                 const WithoutGil unlocked;
                 return c.span_log_prob(corpus, i, start, view(labels), given(k));
             },
-            nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), nb::arg("labels").noconvert(),
+            nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), array("labels"),
             nb::arg("constraints").none() = nb::none(), "The log-probability of these labels from position `start` on.")
         .def(
             "viterbi",
@@ -319,11 +266,9 @@ void bind_chain(nb::module_& m) {
                 auto labels = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
                 Doubles scores = per_sequence(
                     corpus, [&](std::span<double> out) { c.viterbi(corpus, given(k), span_of(labels), out); });
-                return nb::make_tuple(labels, scores);
+                return std::tuple(std::move(labels), std::move(scores));
             },
             nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
-            nb::sig("def viterbi(self, corpus: Corpus, constraints: Constraints | None = None) -> "
-                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
             "The best labels of all positions and the score of each sequence; ties go to the smaller label.")
         .def(
             "posterior",
@@ -341,11 +286,8 @@ void bind_chain(nb::module_& m) {
         .def(
             "nbest",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
-                std::vector<Labelling> paths;
-                {
-                    const WithoutGil unlocked;
-                    paths = c.nbest(corpus, i, k, given(constraints));
-                }
+                const std::vector<Labelling> paths =
+                    without_gil([&] { return c.nbest(corpus, i, k, given(constraints)); });
                 const auto T = static_cast<std::size_t>(corpus.length(i));
                 auto labels = make<std::int32_t, 2>({paths.size(), T});
                 Doubles scores = make<double, 1>({paths.size()});
@@ -353,11 +295,9 @@ void bind_chain(nb::module_& m) {
                     std::copy(paths[r].labels.begin(), paths[r].labels.end(), labels.data() + r * T);
                     scores.data()[r] = paths[r].score;
                 }
-                return nb::make_tuple(labels, scores);
+                return std::tuple(std::move(labels), std::move(scores));
             },
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
-            nb::sig("def nbest(self, corpus: Corpus, sequence: int, k: int, constraints: Constraints | None = None) -> "
-                    "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]"),
             "The k best paths of one sequence and their scores, best first; fewer if there are not as many.");
 }
 

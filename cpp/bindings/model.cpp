@@ -93,21 +93,14 @@ nb::bytes label_text(const Model& model, const nb::bytes& piece, const std::stri
     const LabelOptions options{nbest,        headers, probability, distribution,        force,
                                token_scores, bytes,   ragged,      flags_of(forbidden), flags_of(forbidden_last)};
     const std::string_view text(piece.c_str(), piece.size());
-    std::string out;
-    {
-        const WithoutGil unlocked;
-        out = model.label_text(text, source, n_columns, line, options);
-    }
+    const std::string out = without_gil([&] { return model.label_text(text, source, n_columns, line, options); });
     return nb::bytes(out.data(), out.size());
 }
 
 nb::object label_records(const Model& model, const nb::bytes& piece, const std::string& format,
                          const std::string& field, std::int64_t line) {
-    std::optional<std::string> out;
-    {
-        const WithoutGil unlocked;
-        out = model.label_records({piece.c_str(), piece.size()}, format, field, line);
-    }
+    const std::optional<std::string> out =
+        without_gil([&] { return model.label_records({piece.c_str(), piece.size()}, format, field, line); });
     return out ? nb::object(nb::bytes(out->data(), out->size())) : nb::none();
 }
 
@@ -131,8 +124,8 @@ void bind_labelling(nb::module_& m) {
                                   .scale = std::move(scale),
                                   .vectors = std::move(vectors)});
             },
-            nb::arg("labels"), nb::arg("attributes"), nb::arg("features"), nb::arg("w").noconvert(), nb::kw_only(),
-            nb::arg("start"), nb::arg("template").none(), nb::arg("n_columns"), nb::arg("mean"), nb::arg("scale"),
+            nb::arg("labels"), nb::arg("attributes"), nb::arg("features"), array("w"), nb::kw_only(), nb::arg("start"),
+            nb::arg("template").none(), nb::arg("n_columns"), nb::arg("mean"), nb::arg("scale"),
             nb::arg("vectors").none())
         .def_prop_ro(
             "w",

@@ -17,20 +17,20 @@ nb::bytes bytes_of(const std::vector<T>& values) {
 void bind_packed(nb::module_& m) {
     m.def(
         "pack_numbers", [](Array1<std::int64_t> numbers) { return bytes_of(pack_numbers(view(numbers))); },
-        nb::arg("numbers").noconvert(), "Compress ascending numbers (cpp/core/corpus/packed.hpp).");
+        array("numbers"), "Compress ascending numbers (cpp/core/corpus/packed.hpp).");
     m.def(
         "unpack_numbers",
         [](Array1<std::uint8_t> packed, std::int64_t n) { return bytes_of(unpack_numbers(view(packed), n)); },
-        nb::arg("packed").noconvert(), nb::arg("n"), "Decompress n numbers, returned as the bytes of int64[n].");
+        array("packed"), nb::arg("n"), "Decompress n numbers, returned as the bytes of int64[n].");
     m.def(
         "pack_names", [](const StringTable& names) { return bytes_of(pack_names(names)); }, nb::arg("names"),
         "Compress names, whose ids must be in byte order.");
     m.def(
-        "unpack_names", [](Array1<std::uint8_t> packed) { return unpack_names(view(packed)); },
-        nb::arg("packed").noconvert(), "Decompress names.");
+        "unpack_names", [](Array1<std::uint8_t> packed) { return unpack_names(view(packed)); }, array("packed"),
+        "Decompress names.");
     m.def(
         "unpack_weights", [](Array1<std::int16_t> q, double scale) { return bytes_of(unpack_weights(view(q), scale)); },
-        nb::arg("q").noconvert(), nb::arg("scale"), "The weights q * scale: the bytes of float64[K].");
+        array("q"), nb::arg("scale"), "The weights q * scale: the bytes of float64[K].");
 }
 
 }  // namespace sparsecrf::bindings

@@ -3,7 +3,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <vector>
 
 #include "core/text/columns.hpp"
 #include "core/text/word_clusters.hpp"
@@ -51,35 +55,22 @@ void bind_clusters(nb::module_& m) {
             "with the word first.")
         .def("begin", &WordClusters::begin, nb::arg("n_classes"), nb::arg("min_count"))
         .def("finish", &WordClusters::finish)
-        .def(
-            "exchange",
-            [](WordClusters& clusters, int threads) {
-                const WithoutGil unlocked;
-                return clusters.exchange(threads);
-            },
-            nb::arg("threads"), "Make one round of moves; return their number.")
-        .def(
-            "merge",
-            [](const WordClusters& clusters, int threads) {
-                const WithoutGil unlocked;
-                return clusters.merge(threads);
-            },
-            nb::arg("threads"), nb::sig("def merge(self, threads: int) -> list[str]"), "The path of each class.")
+        .def("exchange", &WordClusters::exchange, nb::arg("threads"), nb::call_guard<WithoutGil>(),
+             "Make one round of moves; return their number.")
+        .def("merge", &WordClusters::merge, nb::arg("threads"), nb::call_guard<WithoutGil>(), "The path of each class.")
         .def_prop_ro("n_tokens", &WordClusters::n_tokens)
         .def_prop_ro("objective", &WordClusters::objective)
         .def_prop_ro(
             "words",
             [](const WordClusters& clusters) {
                 clusters.check_finished();
-                nb::list words;
+                std::vector<std::tuple<std::string_view, std::int64_t, std::int64_t>> words;
                 for (std::int64_t w = 0; w < clusters.n_words(); ++w) {
-                    const std::string_view word = clusters.word(w);
-                    words.append(
-                        nb::make_tuple(nb::str(word.data(), word.size()), clusters.count(w), clusters.class_of(w)));
+                    words.emplace_back(clusters.word(w), clusters.count(w), clusters.class_of(w));
                 }
                 return words;
             },
-            nb::sig("def words(self) -> list[tuple[str, int, int]]"), "Word, count and class, by decreasing count.");
+            "Word, count and class, by decreasing count.");
 }
 
 }  // namespace
@@ -105,14 +96,10 @@ void bind_resource(nb::module_& m) {
         .def_prop_ro(
             "classes",
             [](const Resource& resource) {
-                nb::list names;
-                const StringTable& classes = resource.classes();
-                for (std::uint32_t k = 0; k < classes.size(); ++k) {
-                    names.append(nb::str(classes[k].data(), classes[k].size()));
-                }
+                std::vector<std::string_view> names;
+                for (std::uint32_t k = 0; k < resource.classes().size(); ++k) names.push_back(resource.classes()[k]);
                 return names;
             },
-            nb::sig("def classes(self) -> list[str]"),
             "The class names in file order; a single empty name for a lexicon without classes.")
         .def("__len__", &Resource::size);
 }

@@ -1,8 +1,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "arrays.hpp"
@@ -80,20 +82,13 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
         throw InputError(message("quadratic model: expected rho1 of each of ", n, " features and no groups, found ",
                                  rho1_of->size()));
     }
-    if (unit && unit->size() != n) {
-        throw InputError(
-            message("quadratic model: expected a unit for each of ", n, " features, found ", unit->size()));
-    }
-    const auto or_none = [](const std::optional<Array1<double>>& given) {
-        return given ? view(*given) : std::span<const double>();
-    };
+    expect_length(unit, n, "unit");
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
-    const Quadratic model{view(g),      view(w),     view(diagonal), view(parent), view(coupling),
-                          view(place),  view(block), scale,          width,        view(factors),
-                          rank,         subtracted,  rho1,           rho2,         or_none(rho1_of),
-                          or_none(unit)};
-    const GroupLevels levels{group ? view(*group) : std::span<const std::int32_t>(), or_none(eta)};
+    const Quadratic model{view(g),     view(w), view(diagonal), view(parent),  view(coupling), view(place),
+                          view(block), scale,   width,          view(factors), rank,           subtracted,
+                          rho1,        rho2,    view(rho1_of),  view(unit)};
+    const GroupLevels levels{view(group), view(eta)};
     const WithoutGil unlocked;
     if (levels.group.empty()) {
         minimize_quadratic(model, radius, tolerance, max_sweeps, span_of(d));
@@ -128,11 +123,7 @@ void bind_two_loop(nb::module_& m) {
             two_loop_back(pairs, n, span_of(d), span_of(a));
             return a;
         },
-        nb::arg("d").noconvert(), nb::arg("s").noconvert(), nb::arg("y").noconvert(), nb::arg("curvature").noconvert(),
-        nb::arg("ridge"), nb::arg("threads"),
-        nb::sig("def two_loop_back(d: numpy.typing.NDArray[numpy.float64], s: numpy.typing.NDArray[numpy.float64], "
-                "y: numpy.typing.NDArray[numpy.float64], curvature: numpy.typing.NDArray[numpy.float64], "
-                "ridge: float, threads: int) -> numpy.typing.NDArray[numpy.float64]"),
+        array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), nb::arg("threads"),
         "The first loop of the two-loop recursion, from the last pair (s, z = y + ridge s) to the first: d changes by "
         "-a z with a = s.d / s.z. Returns a. curvature: s.z of each pair.");
     m.def(
@@ -140,18 +131,12 @@ void bind_two_loop(nb::module_& m) {
         [](Changed d, Array2<double> s, Array2<double> y, Array1<double> curvature, double ridge, Array1<double> a,
            int threads) {
             const StepPairs pairs = step_pairs(s, y, curvature, ridge, d.size());
-            if (a.size() != curvature.size()) {
-                throw InputError(message("a: expected ", curvature.size(), " numbers, found ", a.size()));
-            }
+            expect_length(a, curvature.size(), "a");
             const int n = checked_threads(threads);
             const WithoutGil unlocked;
             two_loop_forth(pairs, view(a), n, span_of(d));
         },
-        nb::arg("d").noconvert(), nb::arg("s").noconvert(), nb::arg("y").noconvert(), nb::arg("curvature").noconvert(),
-        nb::arg("ridge"), nb::arg("a").noconvert(), nb::arg("threads"),
-        nb::sig("def two_loop_forth(d: numpy.typing.NDArray[numpy.float64], s: numpy.typing.NDArray[numpy.float64], "
-                "y: numpy.typing.NDArray[numpy.float64], curvature: numpy.typing.NDArray[numpy.float64], "
-                "ridge: float, a: numpy.typing.NDArray[numpy.float64], threads: int) -> None"),
+        array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), array("a"), nb::arg("threads"),
         "The second loop, from the first pair to the last: d changes by (a - z.d / s.z) s.");
 }
 
@@ -170,9 +155,7 @@ void bind_sgd(nb::module_& m) {
             [](const Sgd& self, std::uint64_t seed, std::uint64_t epoch) {
                 return copy<std::int64_t>(self.order(seed, epoch));
             },
-            nb::arg("seed"), nb::arg("epoch"),
-            nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
-            "The sequences with positive weight in the order of an epoch.")
+            nb::arg("seed"), nb::arg("epoch"), "The sequences with positive weight in the order of an epoch.")
         .def_prop_ro("n_steps", &Sgd::n_steps, "The number of sequences with positive weight: the steps of an epoch.")
         .def(
             "run",
@@ -180,19 +163,15 @@ void bind_sgd(nb::module_& m) {
                Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done,
                std::int64_t at_once, double order_factor, std::optional<nb::callable> go_on) {
                 Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
-                double new_u;
                 const Sgd::GoOn ask = ask_in_python(go_on);
-                {
-                    const WithoutGil unlocked;
-                    new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
-                                     {rho1, rho2, eta0, decay, done, at_once, order_factor}, ask);
-                }
-                return nb::make_tuple(new_w, new_q, new_u);
+                const WithoutGil unlocked;
+                const double new_u = self.run(features, span_of(new_w), span_of(new_q), u, view(sequences),
+                                              {rho1, rho2, eta0, decay, done, at_once, order_factor}, ask);
+                return std::tuple(std::move(new_w), std::move(new_q), new_u);
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("u"),
-            nb::arg("sequences").noconvert(), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"),
-            nb::arg("decay"), nb::arg("done"), nb::arg("at_once") = 1, nb::arg("order_factor") = 1.0,
-            nb::arg("go_on") = nb::none(),
+            nb::arg("features"), array("w"), array("q"), nb::arg("u"), array("sequences"), nb::kw_only(),
+            nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"), nb::arg("decay"), nb::arg("done"),
+            nb::arg("at_once") = 1, nb::arg("order_factor") = 1.0, nb::arg("go_on") = nb::none(),
             nb::sig("def run(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
                     "q: numpy.typing.NDArray[numpy.float64], u: float, sequences: numpy.typing.NDArray[numpy.int64], "
                     "*, rho1: float, rho2: float, eta0: float, decay: float, done: float, at_once: int = 1, "
@@ -208,10 +187,7 @@ void bind_sgd(nb::module_& m) {
                 const WithoutGil unlocked;
                 return self.loss(features, view(w), view(sequences));
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("sequences").noconvert(),
-            nb::sig("def loss(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "sequences: numpy.typing.NDArray[numpy.int64]) -> float"),
-            "The loss of some sequences.");
+            nb::arg("features"), array("w"), array("sequences"), "The loss of some sequences.");
 }
 
 Online::Rule rule_named(const std::string& name) {
@@ -239,26 +215,20 @@ void bind_online(nb::module_& m) {
             [](const Online& self, std::uint64_t seed, std::uint64_t epoch) {
                 return copy<std::int64_t>(self.order(seed, epoch));
             },
-            nb::arg("seed"), nb::arg("epoch"),
-            nb::sig("def order(self, seed: int, epoch: int) -> numpy.typing.NDArray[numpy.int64]"),
-            "All sequences in the order of an epoch.")
+            nb::arg("seed"), nb::arg("epoch"), "All sequences in the order of an epoch.")
         .def(
             "run",
             [](Online& self, Array1<std::int64_t> sequences) {
                 const WithoutGil unlocked;
                 return self.run(view(sequences));
             },
-            nb::arg("sequences").noconvert(),
-            nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64]) -> float"),
-            "Take a step for each sequence; return the sum of their losses, each before its step.")
+            array("sequences"), "Take a step for each sequence; return the sum of their losses, each before its step.")
         .def(
             "weights",
             [](const Online& self, bool average) {
                 return average ? copy<double>(self.average()) : copy<double>(self.weights());
             },
-            nb::kw_only(), nb::arg("average"),
-            nb::sig("def weights(self, *, average: bool) -> numpy.typing.NDArray[numpy.float64]"),
-            "The weights after the last step, or their mean over all steps.");
+            nb::kw_only(), nb::arg("average"), "The weights after the last step, or their mean over all steps.");
 }
 
 }  // namespace
@@ -267,11 +237,10 @@ void bind_solvers(nb::module_& m) {
     m.attr("LANES") = kLanes;
     m.attr("RIDGE") = kRidge;
     m.attr("RADIUS") = kRadius;
-    m.def("minimize_quadratic", &minimize, nb::arg("g").noconvert(), nb::arg("w").noconvert(),
-          nb::arg("diagonal").noconvert(), nb::arg("parent").noconvert(), nb::arg("coupling").noconvert(),
-          nb::arg("factors").noconvert(), nb::arg("place").noconvert(), nb::arg("block").noconvert(), nb::arg("scale"),
-          nb::kw_only(), nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"),
-          nb::arg("tolerance"), nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
+    m.def("minimize_quadratic", &minimize, array("g"), array("w"), array("diagonal"), array("parent"),
+          array("coupling"), array("factors"), array("place"), array("block"), nb::arg("scale"), nb::kw_only(),
+          nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"), nb::arg("tolerance"),
+          nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
           nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(),
           "The step d that minimizes g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\n"
           "With the group of each feature at each level, fine to coarse (-1: none; numbered by level), "
@@ -300,10 +269,7 @@ void bind_solvers(nb::module_& m) {
         .def_prop_rw(
             "damping", [](const Sbcd& self) { return copy<double>(self.damping()); },
             [](Sbcd& self, Array1<double> damping) {
-                if (damping.size() != self.damping().size()) {
-                    throw InputError(message("damping: expected ", self.damping().size(),
-                                             " entries, one per attribute, found ", damping.size()));
-                }
+                expect_length(damping, self.damping().size(), "damping");
                 self.set_damping(view(damping));
             },
             nb::rv_policy::move, "The damping of each attribute, adapted by the sweeps so far.")
@@ -312,18 +278,13 @@ void bind_solvers(nb::module_& m) {
             [](Sbcd& self, const FeatureSet& features, Array1<double> w, Array1<double> counts, double rho1,
                double rho2, double as_printed, bool coordinatewise) {
                 Result<double, 1> out = copy<double>(view(w));
-                double passes;
-                {
-                    const WithoutGil unlocked;
-                    passes = self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed, coordinatewise});
-                }
-                return nb::make_tuple(out, passes);
+                const WithoutGil unlocked;
+                const double passes =
+                    self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed, coordinatewise});
+                return std::tuple(std::move(out), passes);
             },
-            nb::arg("features"), nb::arg("w").noconvert(), nb::arg("counts").noconvert(), nb::kw_only(),
-            nb::arg("rho1"), nb::arg("rho2"), nb::arg("as_printed"), nb::arg("coordinatewise"),
-            nb::sig("def sweep(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "counts: numpy.typing.NDArray[numpy.float64], *, rho1: float, rho2: float, "
-                    "as_printed: float, coordinatewise: bool) -> tuple[numpy.typing.NDArray[numpy.float64], float]"),
+            nb::arg("features"), array("w"), array("counts"), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
+            nb::arg("as_printed"), nb::arg("coordinatewise"),
             "Make one sweep; return the new weights and the number of forward-backwards, in units of a pass.");
     bind_sgd(m);
     bind_online(m);

@@ -1,5 +1,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
 
 #include "arrays.hpp"
 #include "core/corpus/string_table.hpp"
@@ -8,8 +11,8 @@
 namespace sparsecrf::bindings {
 namespace {
 
-nb::tuple strings_to_arrays(const StringTable& table) {
-    return nb::make_tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
+auto strings_to_arrays(const StringTable& table) {
+    return std::tuple(copy<std::uint8_t>(table.bytes()), copy<std::int64_t>(table.ptr()));
 }
 
 }  // namespace
@@ -41,13 +44,10 @@ void bind_strings(nb::module_& m) {
             [](Array1<std::uint8_t> bytes, Array1<std::int64_t> offsets) {
                 return StringTable(view(bytes), view(offsets));
             },
-            nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
+            array("bytes"), array("offsets"),
             "Build from distinct strings in order of id: concatenated UTF-8, and the offset of each string; "
             "the last offset is the end.")
-        .def("to_arrays", &strings_to_arrays,
-             nb::sig("def to_arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
-                     "numpy.typing.NDArray[numpy.int64]]"),
-             "The arguments of `from_arrays`.")
+        .def("to_arrays", &strings_to_arrays, "The arguments of `from_arrays`.")
         .def("__getstate__", &strings_to_arrays, nb::sig("def __getstate__(self) -> tuple[typing.Any, typing.Any]"))
         .def(
             "__setstate__",

@@ -1,17 +1,20 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 #include "arrays.hpp"
+#include "core/base/utf8.hpp"
+#include "core/text/columns.hpp"
 #include "core/text/text_encoder.hpp"
 #include "module.hpp"
-#include "rows.hpp"
 #include "word_rows.hpp"
 
 namespace sparsecrf::bindings {
@@ -25,6 +28,38 @@ Dialect dialect_named(const std::string& name) {
     if (name == "crf++") return Dialect::crfpp;
     if (name == "wapiti") return Dialect::wapiti;
     throw InputError(message("boundary: expected 'crf++' or 'wapiti', found '", name, "'"));
+}
+
+// Converts a sequence of rows, each a sequence of strings or one string, to views of objects that `owners` keeps alive.
+Rows rows_of(nb::sequence sequence, nb::list& owners) {
+    Rows rows;
+    rows.length = static_cast<std::int64_t>(nb::len(sequence));
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        nb::object row = sequence[t];
+        const auto fail = [&](const std::string& expected, nb::handle found) {
+            throw InputError(message("position ", t, ": expected ", expected, ", found ",
+                                     utf8_prefix(nb::cast<std::string>(nb::repr(found)), 80)));
+        };
+        if (PyUnicode_Check(row.ptr())) row = nb::make_tuple(row);
+        if (!PySequence_Check(row.ptr())) fail("text or a sequence of columns", row);
+        const auto found = static_cast<std::int64_t>(nb::len(row));
+        if (t == 0) rows.n_columns = found;
+        if (found != rows.n_columns) fail(message(rows.n_columns, " columns as at position 0"), row);
+        for (std::int64_t k = 0; k < found; ++k) {
+            const nb::object cell = row[k];
+            owners.append(cell);
+            if (!PyUnicode_Check(cell.ptr())) fail("text in every column", row);
+            Py_ssize_t size = 0;
+            const char* data = PyUnicode_AsUTF8AndSize(cell.ptr(), &size);
+            if (data == nullptr) {
+                PyErr_Clear();
+                fail("text that UTF-8 can encode", row);
+            }
+            rows.cells.emplace_back(data, static_cast<std::size_t>(size));
+            rows.hashes.emplace_back(rows.cells.back());
+        }
+    }
+    return rows;
 }
 
 nb::list attributes_of(const Template& lines, nb::sequence sequence) {
@@ -75,25 +110,25 @@ void bind_template(nb::module_& m) {
         .def_prop_ro(
             "kinds",
             [](const Template& t) {
-                nb::list kinds;
+                std::vector<std::string_view> kinds;
                 for (std::int64_t k = 0; k < t.size(); ++k) {
                     const Template::Kind kind = t.kind(k);
-                    kinds.append(kind == Template::Kind::unigram  ? "U"
-                                 : kind == Template::Kind::bigram ? "B"
-                                 : kind == Template::Kind::ngram  ? "T"
-                                                                  : "*");
+                    kinds.push_back(kind == Template::Kind::unigram  ? "U"
+                                    : kind == Template::Kind::bigram ? "B"
+                                    : kind == Template::Kind::ngram  ? "T"
+                                                                     : "*");
                 }
                 return kinds;
             },
-            nb::sig("def kinds(self) -> list[str]"), "U, B, T or * for each line.")
+            "U, B, T or * for each line.")
         .def_prop_ro(
             "varies",
             [](const Template& t) {
-                nb::list varies;
-                for (std::int64_t k = 0; k < t.size(); ++k) varies.append(t.varies(k));
+                std::vector<bool> varies;
+                for (std::int64_t k = 0; k < t.size(); ++k) varies.push_back(t.varies(k));
                 return varies;
             },
-            nb::sig("def varies(self) -> list[bool]"), "Whether each line has a macro.")
+            "Whether each line has a macro.")
         .def("__len__", &Template::size)
         .def("attributes", &attributes_of, nb::arg("rows"),
              nb::sig("def attributes(self, rows: collections.abc.Sequence[collections.abc.Sequence[str] | str]) -> "
@@ -120,25 +155,15 @@ void bind_readers(nb::module_& m) {
         [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line, bool ragged) {
             ColumnReader reader(source, n_columns, line, {false, ragged, 0, false});
             reader.open(text_of(piece));
-            nb::list sequences;
+            std::vector<std::vector<std::vector<std::string_view>>> sequences;
             Rows rows;
-            std::vector<std::string_view> cells;
             while (reader.next(rows)) {
-                nb::list sequence;
-                for (std::int64_t t = 0; t < rows.length; ++t) {
-                    nb::list row;
-                    cells.clear();
-                    split_columns(rows.lines[t], cells);
-                    for (const std::string_view cell : cells) row.append(text(cell));
-                    sequence.append(row);
-                }
-                sequences.append(sequence);
+                auto& sequence = sequences.emplace_back(static_cast<std::size_t>(rows.length));
+                for (std::size_t t = 0; t < sequence.size(); ++t) split_columns(rows.lines[t], sequence[t]);
             }
-            return nb::make_tuple(sequences, reader.n_columns());
+            return std::tuple(std::move(sequences), reader.n_columns());
         },
         nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::arg("ragged") = false,
-        nb::sig("def parse_columns(piece: bytes, source: str, n_columns: int, line: int, ragged: bool = False) -> "
-                "tuple[list[list[list[str]]], int]"),
         "The sequences of a piece of a column file, and its number of columns. n_columns: 0 if the "
         "first line decides or lines are ragged.");
     m.def(

@@ -3,10 +3,12 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,9 +48,8 @@ void bind_vector_text(nb::module_& m) {
             "take",
             [](VectorText& text) {
                 auto values = as_array(text.take_values(), static_cast<std::size_t>(text.width()));
-                return nb::make_tuple(text.take_words(), nb::cast(values));
+                return std::tuple(text.take_words(), std::move(values));
             },
-            nb::sig("def take(self) -> tuple[StringTable, numpy.typing.NDArray[numpy.float32]]"),
             "The words that were kept (the first of duplicates) and their vectors. Call it once.");
 }
 
@@ -65,7 +66,7 @@ void bind_word_vectors(nb::module_& m) {
                     WordVectors(std::move(words), view(values), std::move(mean), std::move(scale), window, column);
             },
             // The numbers are not copied; the object keeps the array alive.
-            nb::keep_alive<1, 3>(), nb::arg("words"), nb::arg("values").noconvert(), nb::arg("mean"), nb::arg("scale"),
+            nb::keep_alive<1, 3>(), nb::arg("words"), array("values"), nb::arg("mean"), nb::arg("scale"),
             nb::arg("window") = 0, nb::arg("column") = 0,
             "values: float32[words * d], concatenated vectors; mean, scale: [d + 1], a number becomes (x - "
             "mean) scale, and an additional column holds the last scale for words without a vector; window: "
@@ -100,7 +101,7 @@ void bind_word_vectors(nb::module_& m) {
                const StringTable& attributes) {
                 return std::make_shared<Corpus>(vectors.added_to(corpus, view(rows), attributes));
             },
-            nb::arg("corpus"), nb::arg("rows").noconvert(), nb::arg("attributes"),
+            nb::arg("corpus"), array("rows"), nb::arg("attributes"),
             "A copy of the corpus with dense columns, given the vector row of each position (int32[P], -1: "
             "none).");
 }

@@ -79,5 +79,5 @@ def test_wrong_shapes():
         two_loop_back(d, rows, np.zeros((2, 5)), curvature, 0.0, 1)
     with pytest.raises(InputError, match="pairs: expected 2 of 4 numbers, found 1 of 4"):
         two_loop_forth(d, rows[:1].copy(), rows, curvature, 0.0, curvature, 1)
-    with pytest.raises(InputError, match="a: expected 2 numbers, found 3"):
+    with pytest.raises(InputError, match="a: expected 2 entries, found 3"):
         two_loop_forth(d, rows, rows, curvature, 0.0, np.ones(3), 1)
