@@ -35,8 +35,8 @@ from sparsecrf.contrib.demo.screen import path_progress, path_table, table, what
 from sparsecrf.model import Model
 from sparsecrf.path import PathWarning, one_standard_error, path
 
-#: One thread: the task is small, and waiting threads are slow on a busy machine.
-PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01, "threads": 1}
+#: Every point is fitted to the default tolerance, so that it has as many weights as the model that `fit` would give.
+PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01}
 
 #: Words that are in no dictionary.
 INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkation", "quivelry")
