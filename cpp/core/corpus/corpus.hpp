@@ -78,6 +78,23 @@ struct Corpus {
     std::vector<Attribute> unigram_attributes(std::int64_t position) const;
     std::vector<Attribute> bigram_attributes(std::int64_t position) const;
 
+    // visit(attribute, value) for the attributes in the unigram list, the bigram lists and the dense columns of a position.
+    template <class Visit>
+    void for_each_unigram(std::int64_t position, Visit visit) const {
+        unigram_lists.for_each(unigram[position], visit);
+    }
+    template <class Visit>
+    void for_each_bigram(std::int64_t position, Visit visit) const {
+        base_lists.for_each(base[position], visit);
+        rest_lists.for_each(rest[position], visit);
+    }
+    template <class Visit>
+    void for_each_dense(std::int64_t position, Visit visit) const {
+        for (std::int64_t j = 0; j < n_dense; ++j) {
+            if (dense_attributes[j] != kNoAttribute) visit(dense_attributes[j], dense[position * n_dense + j]);
+        }
+    }
+
     // The given sequences in this order; labels and attributes keep their ids.
     Corpus subset(std::span<const std::int64_t> sequences) const;
 

@@ -69,10 +69,10 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(of_labels));
     const Numbering numbering = made.numbering();
     const LabelParts* parts = made.parts.get();
-    const auto each_of = [zeros](const ListPool& lists, std::uint32_t list, std::uint32_t cell, auto add) {
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-            if (zeros || lists.value(k) != 0.0) add(lists.id(k), cell);
-        }
+    const auto to = [zeros](std::uint32_t cell, auto add) {
+        return [=](std::uint32_t x, double value) {
+            if (zeros || value != 0.0) add(x, cell);
+        };
     };
     // visit(t, y', y) for the positions with a known label; y' is negative if unknown.
     const auto each_position = [&](auto visit) {
@@ -86,8 +86,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     };
     const auto unigrams = [&](auto add) {
         each_position([&](std::int64_t t, std::int32_t, std::uint32_t y) {
-            made.cells().for_each(
-                y, [&](std::uint32_t cell) { each_of(corpus.unigram_lists, corpus.unigram[t], cell, add); });
+            made.cells().for_each(y, [&](std::uint32_t cell) { corpus.for_each_unigram(t, to(cell, add)); });
         });
         for (const std::uint32_t x : corpus.dense_attributes) {  // present at every position, with any label
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
@@ -101,9 +100,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             each_position([&](std::int64_t t, std::int32_t previous, std::uint32_t y) {
                 if (!is_known(previous)) return;
                 const std::uint32_t pair = number_of(static_cast<std::uint32_t>(previous), y);
-                if (pair == kNoPair) return;
-                each_of(corpus.base_lists, corpus.base[t], pair, add);
-                each_of(corpus.rest_lists, corpus.rest[t], pair, add);
+                if (pair != kNoPair) corpus.for_each_bigram(t, to(pair, add));
             });
         };
     };

@@ -46,6 +46,11 @@ class ListPool {
     }
     double value(std::int64_t entry) const { return value_.empty() ? 1.0 : value_[entry]; }
     bool has_values() const { return !value_.empty(); }
+    // visit(attribute, value) for the entries of a list.
+    template <class Visit>
+    void for_each(std::uint32_t list, Visit visit) const {
+        for (std::int64_t k = begin(list); k < end(list); ++k) visit(id(k), value(k));
+    }
 
     const Array<std::int64_t>& ptr() const { return ptr_; }
     const Array<std::uint32_t>& ids() const { return id_; }

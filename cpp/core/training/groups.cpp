@@ -14,12 +14,9 @@ constexpr std::int64_t kMaxPositions = 0xffffffff;  // stored in 32 bits
 // visit(x) for every attribute of a position; an attribute in several of its lists is visited more than once.
 template <class Visit>
 void each_attribute(const Corpus& corpus, std::int64_t position, Visit visit) {
-    const auto of = [&](const ListPool& lists, std::uint32_t list) {
-        for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) visit(lists.id(k));
-    };
-    of(corpus.unigram_lists, corpus.unigram[position]);
-    of(corpus.base_lists, corpus.base[position]);
-    of(corpus.rest_lists, corpus.rest[position]);
+    const auto without_value = [&](std::uint32_t x, double) { visit(x); };
+    corpus.for_each_unigram(position, without_value);
+    corpus.for_each_bigram(position, without_value);
 }
 
 }  // namespace

@@ -1,11 +1,25 @@
-#include "core/training/ngram_screen.hpp"
-
+// Finds the label n-grams, one label longer than the current ones, that could violate their optimality condition.
+//
+// If g has n labels, a label b in front of it is at position s = t - n of the string that ends at t, followed by g's
+// first label y. For an attribute x of value v at t,
+//
+//     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
+//
+// where p is the probability of the strings that end there. So a string is a candidate only if its parts are likely at
+// the same positions, which is far more selective than comparing sums. Probabilities below kUnlikelyString are added
+// for every b. The counts C[x, b g] are computed along the way.
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/inference/recursion.hpp"
+#include "core/training/item_runs.hpp"
+#include "core/training/oracle.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -13,7 +27,42 @@ namespace {
 constexpr double kUnlikelyString = 1e-6;
 constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // cells: labels times positions, at least 4 bytes each
 
-}  // namespace
+class NgramScreen {
+   public:
+    // listed: indices in the set, ascending, of features with at least two labels that do not begin with the start
+    // label.
+    NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
+                std::span<const std::int64_t> listed);
+
+    // U and C, [L, Y + 1] by listed feature and preceding label (Y: the start), zero on entry.
+    void sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
+
+   private:
+    // A listed feature that is likely at a position: contributes w v times min(p, column), where the column holds pair
+    // probabilities.
+    struct Firing {
+        std::uint32_t place, column;
+        double weight, p;
+    };
+    struct Found {
+        std::vector<Firing> firing;
+        std::vector<double> column;                              // [columns, Y + 1]
+        std::vector<std::pair<std::uint32_t, double>> unlikely;  // place, w v p
+        std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString if not needed
+    };
+    void gather(const Item& item, ItemRun& run, Found& out) const;
+    void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
+    void count(std::span<double> counts) const;
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const FeatureSet& features_;
+    const ListedFeatures listed_;
+    const ListedRows bigram_;                  // listed pairs by attribute
+    std::vector<std::uint32_t> ngram_;         // [n-grams] index in the list, or kNoString
+    std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
+    std::uint32_t longest_ = 2;                // largest number of labels of a listed feature
+};
 
 NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                          std::span<const std::int64_t> listed)
@@ -134,34 +183,37 @@ void NgramScreen::count(std::span<double> counts) const {
         for (std::int64_t t = 1; t < corpus_.length(i); ++t) {
             const std::int64_t position = corpus_.offsets[i] + t;
             const std::uint32_t pair = numbers.pair(front(t - 1), front(t));
-            for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                           std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-                for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
-                    const std::uint32_t x = pool->id(k);
-                    const auto begin = bigram_.cell.begin() + bigram_.ptr[x],
-                               end = bigram_.cell.begin() + bigram_.ptr[x + 1];
-                    const auto found = std::lower_bound(begin, end, pair);
-                    if (found == end || *found != pair) continue;
-                    counts[bigram_.place[static_cast<std::size_t>(found - bigram_.cell.begin())] * width +
-                           front(t - 2)] += weight * pool->value(k);
-                }
-            }
+            corpus_.for_each_bigram(position, [&](std::uint32_t x, double value) {
+                const auto begin = bigram_.cell.begin() + bigram_.ptr[x],
+                           end = bigram_.cell.begin() + bigram_.ptr[x + 1];
+                const auto found = std::lower_bound(begin, end, pair);
+                if (found == end || *found != pair) return;
+                counts[bigram_.place[static_cast<std::size_t>(found - bigram_.cell.begin())] * width + front(t - 2)] +=
+                    weight * value;
+            });
             if (place.empty()) continue;
             features_.strings.for_each_suffix(path, t, [&](std::uint32_t string) {
                 const std::uint32_t n = features_.strings.length(string);
                 if (n < 3 || n > longest_ || features_.strings.after_start(string)) return;
-                for (const auto& [pool, of] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                               std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-                    for (std::int64_t k = pool->begin(of); k < pool->end(of); ++k) {
-                        const auto found = place.find(key(pool->id(k), string));
-                        if (found == place.end()) continue;
-                        counts[found->second * width + front(t - static_cast<std::int64_t>(n))] +=
-                            weight * pool->value(k);
-                    }
-                }
+                corpus_.for_each_bigram(position, [&](std::uint32_t x, double value) {
+                    const auto found = place.find(key(x, string));
+                    if (found == place.end()) return;
+                    counts[found->second * width + front(t - static_cast<std::int64_t>(n))] += weight * value;
+                });
             });
         }
     }
+}
+
+}  // namespace
+
+void Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
+                          std::span<double> bound, std::span<double> counts) {
+    check(features, w);
+    check_places("listed", features, listed);
+    std::fill(bound.begin(), bound.end(), 0.0);
+    std::fill(counts.begin(), counts.end(), 0.0);
+    NgramScreen(corpus_, plan_, features, listed).sum(*prepare(features, w).potentials, threads_, bound, counts);
 }
 
 }  // namespace sparsecrf

@@ -7,8 +7,6 @@
 #include "core/base/parallel.hpp"
 #include "core/base/trim.hpp"
 #include "core/inference/recursion.hpp"
-#include "core/training/block_curvature.hpp"
-#include "core/training/ngram_screen.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -20,15 +18,6 @@ double dot(std::span<const double> a, std::span<const double> b) {
     return sum.value();
 }
 
-void check_places(const char* what, const FeatureSet& features, std::span<const std::int64_t> places) {
-    for (std::size_t k = 0; k < places.size(); ++k) {
-        if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
-            throw InputError(
-                message(what, ": expected ascending places below ", features.size(), ", found ", places[k]));
-        }
-    }
-}
-
 }  // namespace
 
 Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
@@ -37,6 +26,15 @@ Oracle::Oracle(const Corpus& corpus, Kernel kernel, int threads)
 void Oracle::check(const FeatureSet& features, std::span<const double> w) const {
     features.check_fits(corpus_);
     features.check_weights(w);
+}
+
+void Oracle::check_places(const char* what, const FeatureSet& features, std::span<const std::int64_t> places) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
+            throw InputError(
+                message(what, ": expected ascending places below ", features.size(), ", found ", places[k]));
+        }
+    }
 }
 
 const std::vector<double>& Oracle::counts(const FeatureSet& features) {
@@ -188,15 +186,6 @@ std::vector<std::int64_t> Oracle::candidates(const FeatureSet& features, std::sp
     return screened(features, w, bound, nullptr).candidates();
 }
 
-void Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
-                          std::span<double> bound, std::span<double> counts) {
-    check(features, w);
-    check_places("listed", features, listed);
-    std::fill(bound.begin(), bound.end(), 0.0);
-    std::fill(counts.begin(), counts.end(), 0.0);
-    NgramScreen(corpus_, plan_, features, listed).sum(*prepare(features, w).potentials, threads_, bound, counts);
-}
-
 ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
                              double fraction) {
     for (const std::vector<double>* mass : {&whole.unigram, &whole.start, &whole.inner}) {
@@ -211,15 +200,6 @@ ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double>
     return screened(features, w, bound, &whole).sums_above(fraction);
 }
 
-void Oracle::block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
-                             int every, std::span<double> h) {
-    check(features, w);
-    check_places("block", features, block);
-    if (every < 1) throw InputError(message("block: expected a step of 1 or more, found ", every));
-    std::fill(h.begin(), h.end(), 0.0);
-    BlockCurvature(corpus_, plan_, features, block).sum(*prepare(features, w).potentials, every, threads_, h);
-}
-
 std::vector<double> Oracle::gradient_with_factors(const FeatureSet& features, std::span<const double> w,
                                                   std::span<const double> s) {
     std::vector<double> weights = item_weights(), of_sequence(plan_.count_weight.size(), 0.0), g;
@@ -232,42 +212,6 @@ std::vector<double> Oracle::gradient_with_factors(const FeatureSet& features, st
     for (double& c : g) c = -c;
     expectations(features, w, weights, g, {});
     return g;
-}
-
-double Oracle::sequence_factors(const FeatureSet& features, std::span<const double> w,
-                                std::span<const std::int64_t> listed, const FactorOptions& options,
-                                std::span<double> G) {
-    check(features, w);
-    check_places("listed", features, listed);
-    if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
-    if (!options.centre.empty() && options.centre.size() != listed.size()) {
-        throw InputError(message("centre: expected ", listed.size(), " numbers, found ", options.centre.size()));
-    }
-    if (corpus_.n_dense > 0 || !signs_agree()) {
-        throw InputError("factors of sequences: expected no vectors, negative values and missing labels, found some");
-    }
-    SequenceFactors factors(corpus_, plan_, features, w, listed, options.centre);
-    Prepared& of = prepare(features, w);
-    release_sums(of);  // the gradients of all sequences need the memory
-    factors.collect(*of.potentials, options, threads_);
-    const auto own = [&] {  // G of this corpus, at the listed indices
-        const std::vector<double> whole = gradient_with_factors(features, w, factors.factors());
-        std::vector<double> g(listed.size());
-        for (std::size_t k = 0; k < g.size(); ++k) g[k] = whole[static_cast<std::size_t>(listed[k])];
-        return g;
-    };
-    const std::vector<double> total(G.begin(), G.end()), at_1 = options.alone ? total : own();
-    factors.ascend(options, G);
-    factors.release_gradients();
-    const std::vector<double> found = own();
-    // The small terms omitted from the gradients may have misled the ascent.
-    std::vector<double> all(listed.size());
-    for (std::size_t k = 0; k < all.size(); ++k) all[k] = total[k] - at_1[k] + found[k];
-    const double bound = factors.bound(options, all), entropy = factors.entropy();
-    factors.reset();
-    const bool better = bound > factors.bound(options, total);
-    std::copy_n(better ? found.begin() : at_1.begin(), listed.size(), G.begin());
-    return better ? entropy : factors.entropy();
 }
 
 bool Oracle::signs_agree(bool only_lists) const {

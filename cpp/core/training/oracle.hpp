@@ -12,14 +12,23 @@
 #include "core/inference/potentials.hpp"
 #include "core/inference/unigram_rows.hpp"
 #include "core/training/block_rows.hpp"
-#include "core/training/families/families.hpp"
+#include "core/training/families/family.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screen.hpp"
-#include "core/training/sequence_factors.hpp"
 #include "core/training/unigram_index.hpp"
 #include "core/training/value_sizes.hpp"
 
 namespace sparsecrf {
+
+// For the dual point with a factor for each sequence.
+struct FactorOptions {
+    std::span<const double> thresholds;  // [L] rho1 or, with feature groups, its replacement for each feature
+    double rho2;                         // > 0
+    int sweeps;                          // maximum number of sweeps over the sequences
+    std::int64_t max_entries;            // maximum number of stored gradient entries; sequences beyond it keep s = 1
+    bool alone;                          // whether there are no other data
+    std::span<const double> centre;      // [L] w0; empty: 0
+};
 
 // Not thread-safe: one call at a time. Keeps a reference to the corpus.
 class Oracle {
@@ -40,11 +49,11 @@ class Oracle {
                     std::span<const double> counts = {});
 
     // Curvature between the features of a block (indices in the set, ascending) at w, over every n-th item
-    // (block_curvature.hpp).  h: [M, M]
+    // (block_curvature.cpp).  h: [M, M]
     void block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
                          int every, std::span<double> h);
 
-    // The dual point at w with a factor for each sequence (sequence_factors.hpp). listed: indices in the set,
+    // The dual point at w with a factor for each sequence (sequence_factors.cpp). listed: indices in the set,
     // ascending. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora, which
     // keep s = 1; on return that of this corpus alone with the new factors.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
@@ -65,7 +74,7 @@ class Oracle {
 
     // For the features with these indices (ascending, at least two labels, none beginning with the start label)
     // preceded by each label, the start label last: an upper bound on their expectation, and their count
-    // (ngram_screen.hpp).  bound, counts: [L, Y + 1]
+    // (ngram_screen.cpp).  bound, counts: [L, Y + 1]
     void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                       std::span<double> bound, std::span<double> counts);
 
@@ -87,6 +96,8 @@ class Oracle {
                    std::span<double> log_z) const;
     std::vector<double> item_weights() const;
     void check(const FeatureSet& features, std::span<const double> w) const;
+    // Throws unless these are ascending indices in the set.
+    static void check_places(const char* what, const FeatureSet& features, std::span<const std::int64_t> places);
     // State shared by passes over one feature set, and storage for everything that also depends on the weights. Solvers
     // make many passes before they change the set.
     struct Prepared {

@@ -16,16 +16,9 @@ constexpr double kMoreDamping = 4.0, kLessDamping = 0.8, kMostDamping = 1e9;
 
 // The value of attribute x in a list, or 0.
 double value_in(const ListPool& lists, std::uint32_t list, std::uint32_t x) {
-    std::int64_t low = lists.begin(list), high = lists.end(list);
-    while (low < high) {
-        const std::int64_t middle = (low + high) / 2;
-        if (lists.id(middle) < x) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < lists.end(list) && lists.id(low) == x ? lists.value(low) : 0.0;
+    const std::span<const std::uint32_t> ids = lists.of(list);
+    const auto found = std::lower_bound(ids.begin(), ids.end(), x);
+    return found != ids.end() && *found == x ? lists.value(lists.begin(list) + (found - ids.begin())) : 0.0;
 }
 
 // s(z, rho): soft thresholding.
@@ -61,18 +54,15 @@ Sbcd::Sbcd(const Corpus& corpus, Kernel kernel, int threads)
     std::vector<std::pair<std::uint32_t, std::uint32_t>> holds;  // attribute, item
     std::vector<std::int64_t> last(corpus.n_attributes, -1);
     for (std::size_t k = 0; k < plan_.items.size(); ++k) {
-        const auto add = [&](const ListPool& lists, std::uint32_t list) {
-            for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
-                if (last[lists.id(e)] == static_cast<std::int64_t>(k)) continue;
-                last[lists.id(e)] = static_cast<std::int64_t>(k);
-                holds.emplace_back(lists.id(e), static_cast<std::uint32_t>(k));
-            }
+        const auto add = [&](std::uint32_t x, double) {
+            if (last[x] == static_cast<std::int64_t>(k)) return;
+            last[x] = static_cast<std::int64_t>(k);
+            holds.emplace_back(x, static_cast<std::uint32_t>(k));
         };
         const std::int64_t i = plan_.items[k].sequence;
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            add(corpus.unigram_lists, corpus.unigram[t]);
-            add(corpus.base_lists, corpus.base[t]);
-            add(corpus.rest_lists, corpus.rest[t]);
+            corpus.for_each_unigram(t, add);
+            corpus.for_each_bigram(t, add);
         }
     }
     items_.ptr.assign(static_cast<std::size_t>(corpus.n_attributes) + 1, 0);

@@ -19,13 +19,6 @@ constexpr int kManyLabels = 256;
 // Upper bound of the relative rounding error of sums of positive numbers.
 constexpr double kRounding = 1e-9;
 
-// mass[x] += weight * v, or weight * |v|, for the attributes of a list.
-void add_mass(const ListPool& lists, std::uint32_t list, double weight, bool absolute, std::vector<double>& mass) {
-    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-        mass[lists.id(k)] += weight * (absolute ? std::fabs(lists.value(k)) : lists.value(k));
-    }
-}
-
 }  // namespace
 
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
@@ -39,15 +32,12 @@ Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         const double w = weight[static_cast<std::size_t>(i)];
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            std::vector<double>& bigram = t == corpus.offsets[i] ? mass.start : mass.inner;
-            add_mass(corpus.unigram_lists, corpus.unigram[t], w, absolute, mass.unigram);
-            for (std::int64_t j = 0; j < corpus.n_dense; ++j) {
-                const double x = corpus.dense[t * corpus.n_dense + j];
-                const std::uint32_t column = corpus.dense_attributes[j];
-                if (column != kNoAttribute) mass.unigram[column] += w * (absolute ? std::fabs(x) : x);
-            }
-            add_mass(corpus.base_lists, corpus.base[t], w, absolute, bigram);
-            add_mass(corpus.rest_lists, corpus.rest[t], w, absolute, bigram);
+            const auto to = [&](std::vector<double>& sums) {
+                return [&](std::uint32_t x, double value) { sums[x] += w * (absolute ? std::fabs(value) : value); };
+            };
+            corpus.for_each_unigram(t, to(mass.unigram));
+            corpus.for_each_dense(t, to(mass.unigram));
+            corpus.for_each_bigram(t, to(t == corpus.offsets[i] ? mass.start : mass.inner));
         }
     }
     return mass;

@@ -1,13 +1,34 @@
-#include "core/training/sequence_factors.hpp"
-
+// A dual point with a factor for each sequence, chosen to maximize the lower bound (src/sparsecrf/training/dual.py).
+//
+// Sequence i has the distribution u_i = (1 - s_i) delta(y_i) + s_i p_i, 0 <= s_i <= 1, where p_i is the model at w and
+// y_i are its own labels. With g_i = E_{p_i} F - F(x_i, y_i), q = p_i(y_i) and a = 1 - s + s q,
+//
+//     G(s)   = sum_i s_i w_i g_i
+//     H(u_i) = - a log a - s (1 - q) log s + s (H(p_i) + q log q)
+//     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
+//
+// If the penalty is centered on weights w0, D has the additional term w0 . G(s), linear in s: H(p_i) + w0 . g_i
+// replaces H(p_i) above.
+//
+// D is concave. Any s gives a bound, and coordinate ascent finds a good one: each step reads the features of one
+// sequence only. The gradients g_i are stored for this purpose in single precision and without small terms; G(s) at the
+// final factors is recomputed by an ordinary pass. Items are sequences, or layers of a sequence with token weights.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/error.hpp"
 #include "core/base/lanes.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/inference/recursion.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/training/item_runs.hpp"
+#include "core/training/oracle.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -57,7 +78,55 @@ class OneSequence {
     AlignedVector<double> G_, part_, rho1_;
 };
 
-}  // namespace
+class SequenceFactors {
+   public:
+    // listed: indices of features in the set, ascending; every other feature of the set has weight 0.
+    SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
+                    std::span<const std::int64_t> listed, std::span<const double> centre);
+
+    // Computes and stores the gradients; sets all s to 1.
+    void collect(const Potentials& potentials, const FactorOptions& options, int threads);
+    // Improves the factors. G: [L] at the current factors, including other data, which keep s = 1; updated
+    // approximately.
+    void ascend(const FactorOptions& options, std::span<double> G);
+    // Frees the gradients, which take most of the memory; keeps the factors.
+    void release_gradients();
+
+    std::span<const double> factors() const { return s_; }  // [items]
+    void reset() { s_.assign(s_.size(), 1.0); }
+    double entropy() const;                                                       // sum_i w_i H(u_i), plus w0 . G(s)
+    double bound(const FactorOptions& options, std::span<const double> G) const;  // D, given G(s)
+
+   private:
+    // w_i g_i on the listed features, without small terms; loss w_i (-log q) and entropy w_i H(p_i) of an item,
+    // including w_i w0 . g_i.
+    struct Gradient {
+        std::vector<std::uint32_t> place;
+        std::vector<float> value;
+        double loss, entropy;
+    };
+    // Scratch of a thread.
+    struct Sums {
+        std::vector<double> g;               // [L] zero between items
+        std::vector<std::uint32_t> touched;  // indices with a term
+        std::vector<char> seen;              // [L]
+        std::vector<double> cells;           // [Y + P] probabilities at a position, if labels have parts
+    };
+    void gradient(const Item& item, ItemRun& run, std::span<const double> thresholds, Sums& sums, Gradient& out) const;
+
+    const Corpus& corpus_;
+    const Plan& plan_;
+    const FeatureSet& features_;
+    const ListedFeatures listed_;
+    std::vector<double> w_, d_;  // [L] weights, and w - w0
+    const bool centred_;         // whether there is a w0
+
+    std::vector<double> entropy_, own_, s_;  // [items] H(p), q, factor
+    // The items whose factor may change.
+    std::vector<std::size_t> free_;
+    std::vector<std::vector<std::uint32_t>> place_;
+    std::vector<std::vector<float>> value_;
+};
 
 SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                                  std::span<const double> w, std::span<const std::int64_t> listed,
@@ -221,6 +290,44 @@ void SequenceFactors::ascend(const FactorOptions& options, std::span<double> G) 
     }
     s_ = best_s;
     std::copy(best_G.begin(), best_G.end(), G.begin());
+}
+
+}  // namespace
+
+double Oracle::sequence_factors(const FeatureSet& features, std::span<const double> w,
+                                std::span<const std::int64_t> listed, const FactorOptions& options,
+                                std::span<double> G) {
+    check(features, w);
+    check_places("listed", features, listed);
+    if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
+    if (!options.centre.empty() && options.centre.size() != listed.size()) {
+        throw InputError(message("centre: expected ", listed.size(), " numbers, found ", options.centre.size()));
+    }
+    if (corpus_.n_dense > 0 || !signs_agree()) {
+        throw InputError("factors of sequences: expected no vectors, negative values and missing labels, found some");
+    }
+    SequenceFactors factors(corpus_, plan_, features, w, listed, options.centre);
+    Prepared& of = prepare(features, w);
+    release_sums(of);  // the gradients of all sequences need the memory
+    factors.collect(*of.potentials, options, threads_);
+    const auto own = [&] {  // G of this corpus, at the listed indices
+        const std::vector<double> whole = gradient_with_factors(features, w, factors.factors());
+        std::vector<double> g(listed.size());
+        for (std::size_t k = 0; k < g.size(); ++k) g[k] = whole[static_cast<std::size_t>(listed[k])];
+        return g;
+    };
+    const std::vector<double> total(G.begin(), G.end()), at_1 = options.alone ? total : own();
+    factors.ascend(options, G);
+    factors.release_gradients();
+    const std::vector<double> found = own();
+    // The small terms omitted from the gradients may have misled the ascent.
+    std::vector<double> all(listed.size());
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = total[k] - at_1[k] + found[k];
+    const double bound = factors.bound(options, all), entropy = factors.entropy();
+    factors.reset();
+    const bool better = bound > factors.bound(options, total);
+    std::copy_n(better ? found.begin() : at_1.begin(), listed.size(), G.begin());
+    return better ? entropy : factors.entropy();
 }
 
 }  // namespace sparsecrf

@@ -217,21 +217,16 @@ void SgdStep::subtract_rest(std::size_t share, const SgdSequence& of, std::int64
 void SgdStep::subtract_classes(std::size_t share, const SgdSequence& of, std::int64_t t, double eta) {
     const LabelPairs pairs = features_.parts->class_pairs();
     const double* d = of.classes.data() + static_cast<std::size_t>(t) * pairs.n_inner();
-    const std::int64_t position = of.first + t;
-    for (const auto& [lists, list] : {std::pair{&corpus_.base_lists, corpus_.base[position]},
-                                      std::pair{&corpus_.rest_lists, corpus_.rest[position]}}) {
-        for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
-            const std::uint32_t x = lists->id(e);
-            if (!owns(share, x)) continue;
-            const std::span<const std::uint32_t> row = features_.class_pairs_of(x);
-            const std::size_t inner = pairs.count_inner(row);
-            double* w = w_.data() + features_.first_class() + features_.class_ptr[x];
-            const double factor = eta * lists->value(e);
-            for (std::size_t k = t == 0 ? inner : 0; k < (t == 0 ? row.size() : inner); ++k) {
-                w[k] -= factor * d[t == 0 ? pairs.start_label(row[k]) : row[k]];
-            }
+    corpus_.for_each_bigram(of.first + t, [&](std::uint32_t x, double value) {
+        if (!owns(share, x)) return;
+        const std::span<const std::uint32_t> row = features_.class_pairs_of(x);
+        const std::size_t inner = pairs.count_inner(row);
+        double* w = w_.data() + features_.first_class() + features_.class_ptr[x];
+        const double factor = eta * value;
+        for (std::size_t k = t == 0 ? inner : 0; k < (t == 0 ? row.size() : inner); ++k) {
+            w[k] -= factor * d[t == 0 ? pairs.start_label(row[k]) : row[k]];
         }
-    }
+    });
 }
 
 // theta[x, s] -= eta v { sum_items weight p_t(s) - count [the labels up to t end in s] }

@@ -3,22 +3,6 @@
 #include <cmath>
 
 namespace sparsecrf {
-namespace {
-
-void add(double value, double weight, std::size_t x, std::vector<double>& logs, std::vector<double>& weights) {
-    if (value == 0.0) return;
-    logs[x] += weight * std::log(std::fabs(value));
-    weights[x] += weight;
-}
-
-void add_list(const ListPool& lists, std::uint32_t list, double weight, std::vector<double>& logs,
-              std::vector<double>& weights) {
-    for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) {
-        add(lists.value(k), weight, lists.id(k), logs, weights);
-    }
-}
-
-}  // namespace
 
 ValueLogs::ValueLogs(const Corpus& corpus, const Plan& plan)
     : unigram(corpus.n_attributes, 0.0), of_unigram(unigram), bigram(unigram), of_bigram(unigram) {
@@ -27,13 +11,16 @@ ValueLogs::ValueLogs(const Corpus& corpus, const Plan& plan)
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         const double w = weight[static_cast<std::size_t>(i)];
         for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            add_list(corpus.unigram_lists, corpus.unigram[t], w, unigram, of_unigram);
-            for (std::int64_t j = 0; j < corpus.n_dense; ++j) {
-                const std::uint32_t column = corpus.dense_attributes[j];
-                if (column != kNoAttribute) add(corpus.dense[t * corpus.n_dense + j], w, column, unigram, of_unigram);
-            }
-            add_list(corpus.base_lists, corpus.base[t], w, bigram, of_bigram);
-            add_list(corpus.rest_lists, corpus.rest[t], w, bigram, of_bigram);
+            const auto to = [w](std::vector<double>& logs, std::vector<double>& weights) {
+                return [&, w](std::uint32_t x, double value) {
+                    if (value == 0.0) return;
+                    logs[x] += w * std::log(std::fabs(value));
+                    weights[x] += w;
+                };
+            };
+            corpus.for_each_unigram(t, to(unigram, of_unigram));
+            corpus.for_each_dense(t, to(unigram, of_unigram));
+            corpus.for_each_bigram(t, to(bigram, of_bigram));
         }
     }
 }

@@ -47,7 +47,7 @@ class Oracle(Protocol):
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
         """[M, M] second derivatives between the features at these places of the set, without the terms that couple
-        different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.hpp)."""
+        different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.cpp)."""
 
     def sequence_factors(
         self,
@@ -64,7 +64,7 @@ class Oracle(Protocol):
         alone: bool = False,
         centre: Floats | None = None,
     ) -> tuple[float, Floats]:
-        """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.hpp): its entropy, and its
+        """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.cpp): its entropy, and its
         G [L] on the features at the places `listed`. `total` [L] is the gradient of the data of all shards;
         `thresholds` [L] replace rho1 if there are groups of features. `alone`: there are no other shards.
         `centre` [L]: the weights w0 that the penalty is centred on; the entropy is then H + w0 . G."""
@@ -75,7 +75,7 @@ class Oracle(Protocol):
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
         """Screening of label n-grams: for the features at the places `listed` (of two labels or more, none after the
         start), with each label and then the start label in front, a bound on their expectation and their count, both
-        [L, Y + 1] (cpp/core/training/ngram_screen.hpp)."""
+        [L, Y + 1] (cpp/core/training/ngram_screen.cpp)."""
 
     def shard_sums(
         self,

@@ -17,7 +17,7 @@ and the bound uses its worse end.
 With a prior w0 the entropy is H(u) + w0 . G(u) here and below, and w the difference from w0 (`prior` derives it).
 
 `gap` does this at every screening. `tighten` is much better and costs some passes: u_i = (1 - s_i) data + s_i model
-with a factor for each sequence (cpp/core/training/sequence_factors.hpp). As long as values are not negative,
+with a factor for each sequence (cpp/core/training/sequence_factors.cpp). As long as values are not negative,
 -C_k <= G_k(s) <= E_k whatever the factors are: a feature with max(E_k, C_k) <= rho1 cannot be violated, and the others
 are listed.
 """

@@ -1,32 +1,14 @@
-#include "core/training/families/families.hpp"
-
 #include <algorithm>
+#include <array>
 
-#include "core/training/families/class_pairs.hpp"
-#include "core/training/families/dense_columns.hpp"
-#include "core/training/families/labels.hpp"
-#include "core/training/families/ngrams.hpp"
-#include "core/training/families/pairs.hpp"
+#include "core/training/families/family.hpp"
 
 namespace sparsecrf {
 namespace {
 
-struct Kind {
-    bool (*present)(const Corpus&, const FeatureSet&);
-    void (*count)(const Corpus&, const FeatureSet&, std::span<const double> weights, int threads,
-                  std::span<double> counts);
-    std::unique_ptr<Family> (*make)(SetTables&);
-};
-
-template <class Made>
-constexpr Kind kind() {
-    return {Made::present, Made::count,
-            [](SetTables& tables) -> std::unique_ptr<Family> { return std::make_unique<Made>(tables); }};
+std::array<FamilyKind, 5> all_families() {
+    return {label_family(), pair_family(), class_pair_family(), ngram_family(), dense_family()};
 }
-
-constexpr Kind kKinds[] = {
-    kind<LabelFamily>(), kind<PairFamily>(), kind<ClassPairFamily>(), kind<NgramFamily>(), kind<DenseFamily>(),
-};
 
 }  // namespace
 
@@ -41,7 +23,7 @@ SetTables::SetTables(const Corpus& data, const FeatureSet& set, Kernel wanted, i
 
 std::vector<std::unique_ptr<Family>> make_families(SetTables& tables) {
     std::vector<std::unique_ptr<Family>> made;
-    for (const Kind& kind : kKinds) {
+    for (const FamilyKind& kind : all_families()) {
         if (kind.present(tables.corpus, *tables.features)) made.push_back(kind.make(tables));
     }
     return made;
@@ -50,7 +32,7 @@ std::vector<std::unique_ptr<Family>> make_families(SetTables& tables) {
 void count_features(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
                     std::span<double> counts) {
     std::fill(counts.begin(), counts.end(), 0.0);
-    for (const Kind& kind : kKinds) {
+    for (const FamilyKind& kind : all_families()) {
         if (kind.present(corpus, features)) kind.count(corpus, features, weights, threads, counts);
     }
 }

@@ -1,10 +1,12 @@
 // A feature family: all features of one form, such as those of an attribute and a label. It defines how its features
-// are counted and how their derivatives are summed over a corpus; families.hpp lists all families.
+// are counted and how their derivatives are summed over a corpus. To add one, write a class as below in a file of its own,
+// declare its FamilyKind here, and add it to the list in families.cpp.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/base/in_turns.hpp"
 #include "core/corpus/features.hpp"
@@ -67,5 +69,33 @@ class Family : public BlockSums {
     SetTables& tables_;
     const GradientPass* pass_ = nullptr;
 };
+
+// The functions of a family whose class is private to its file.
+struct FamilyKind {
+    bool (*present)(const Corpus&, const FeatureSet&);
+    void (*count)(const Corpus&, const FeatureSet&, std::span<const double> weights, int threads,
+                  std::span<double> counts);
+    std::unique_ptr<Family> (*make)(SetTables&);
+};
+
+template <class Made>
+FamilyKind family_kind() {
+    return {Made::present, Made::count,
+            [](SetTables& tables) -> std::unique_ptr<Family> { return std::make_unique<Made>(tables); }};
+}
+
+FamilyKind label_family();
+FamilyKind pair_family();
+FamilyKind class_pair_family();
+FamilyKind ngram_family();
+FamilyKind dense_family();
+
+// The families used by the set, in the order in which they must finish: label n-grams add to the pair features after
+// these have finished. Blocks are added in reverse order, because pairs overwrite the rows.
+std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
+
+// Computes the weighted empirical counts C of all features.  weights: [N], counts: [K]
+void count_features(const Corpus& corpus, const FeatureSet& features, std::span<const double> weights, int threads,
+                    std::span<double> counts);
 
 }  // namespace sparsecrf
