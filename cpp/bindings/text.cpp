@@ -55,8 +55,7 @@ Rows rows_of(nb::sequence sequence, nb::list& owners) {
                 PyErr_Clear();
                 fail("text that UTF-8 can encode", row);
             }
-            rows.cells.emplace_back(data, static_cast<std::size_t>(size));
-            rows.hashes.emplace_back(rows.cells.back());
+            rows.add_cell({data, static_cast<std::size_t>(size)});
         }
     }
     return rows;

@@ -21,7 +21,10 @@ inline std::vector<std::vector<std::string>> all_rows(std::string_view text, std
     reader.open(text);
     std::vector<std::vector<std::string>> found;
     Rows rows;
-    while (reader.next(rows)) found.emplace_back(rows.cells.begin(), rows.cells.end());
+    while (reader.next(rows)) {
+        auto& cells = found.emplace_back();
+        for (const HashedText& cell : rows.cells) cells.emplace_back(cell.text);
+    }
     n_columns = reader.n_columns();
     return found;
 }

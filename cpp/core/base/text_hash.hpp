@@ -40,4 +40,10 @@ struct TextHash {
     friend TextHash operator+(TextHash first, const TextHash& next) { return first += next; }
 };
 
+// A text and its hash.
+struct HashedText {
+    std::string_view text;
+    TextHash hash;
+};
+
 }  // namespace sparsecrf

@@ -70,54 +70,69 @@ bool OneByOne::add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigr
     return false;
 }
 
-// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
-bool OneByOne::add_scored(std::vector<Attribute>& bigram) {
-    const auto needed = static_cast<std::size_t>((length_ + 1) * stride());
-    if (epsilon_.size() < needed) epsilon_.resize(2 * needed);
-    double* epsilon = epsilon_.data() + length_ * stride();
-    if (pairs_) {
-        add_own(bigram, epsilon);
-    } else if (!add_plain(bigram, epsilon)) {
-        return false;
-    }
-    for (int y = 0; y < stride(); ++y) epsilon[y] += scores_[static_cast<std::size_t>(y)];
-    ++length_;
-    return true;
+void OneByOne::begin() {
+    length_ = 0;
+    own_.clear();
+    rest_.clear();
+    if (pairs_) pairs_->begin();
 }
 
-bool OneByOne::add_plain(std::vector<Attribute>& bigram, double* epsilon) {
+double* OneByOne::next() {
+    const auto needed = static_cast<std::size_t>((length_ + 1) * stride());
+    if (epsilon_.size() < needed) epsilon_.resize(2 * needed);
+    return epsilon_.data() + length_ * stride();
+}
+
+void OneByOne::add_scores(double* epsilon) {
+    for (int y = 0; y < stride(); ++y) epsilon[y] += scores_[static_cast<std::size_t>(y)];
+    ++length_;
+}
+
+// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
+bool OneByOne::add_scored(std::vector<Attribute>& bigram) {
     normalise(bigram);
     const Tables* tables = tables_for(bigram);
     if (tables == nullptr) return false;
+    double* const epsilon = next();
     if (length_ == 0) {
         std::copy_n(tables->transition().start_score(), stride(), epsilon);
     } else {
         tables->transition().best(epsilon - stride(), epsilon, order_);
     }
+    add_scores(epsilon);
     return true;
 }
 
-void OneByOne::add_own(const std::vector<Attribute>& bigram, double* epsilon) {
-    const auto needed = static_cast<std::size_t>((length_ + 1) * pairs_->size());
-    if (matrices_.size() < needed) matrices_.resize(2 * needed);
-    double* m = matrices_.data() + length_ * pairs_->size();
-    pairs_->score(bigram, m);
+void OneByOne::add_scored(std::span<const std::uint32_t> bigram, std::size_t n_common) {
+    double* const epsilon = next();
+    const std::uint32_t matrix = pairs_->matrix(bigram.first(n_common));
+    const std::span<const std::uint32_t> rest = bigram.subspan(n_common);
+    rest_.insert(rest_.end(), rest.begin(), rest.end());
+    own_.push_back({matrix, rest_.size()});
+    pairs_->add(matrix, rest);
     const int Y = chain_.features().n_labels;
+    const double* const m = pairs_->scores(matrix);
     if (length_ == 0) {
         std::copy_n(m + Y * stride(), stride(), epsilon);
     } else {
         kernels().maxplus(epsilon - stride(), m, Y, stride(), epsilon);
     }
+    pairs_->undo(matrix);
+    add_scores(epsilon);
 }
 
 const double* OneByOne::column(std::int64_t t, std::int64_t y) {
-    if (!pairs_ && !inner_->columns.empty()) return inner_->columns.data() + y * stride();
     if (pairs_) {
-        const double* m = matrices_.data() + t * pairs_->size() + y;
-        for (int i = 0; i < chain_.features().n_labels; ++i) column_[static_cast<std::size_t>(i)] = m[i * stride()];
-    } else {
-        inner_->transition().column_scores(static_cast<int>(y), column_.data());
+        const std::size_t begin = own_[static_cast<std::size_t>(t) - 1].end;  // t > 0
+        const Own own = own_[static_cast<std::size_t>(t)];
+        const double* const common = pairs_->column(own.matrix, y);
+        if (begin == own.end) return common;
+        std::copy_n(common, stride(), column_.data());
+        pairs_->add_to_column(std::span(rest_).subspan(begin, own.end - begin), y, column_.data());
+        return column_.data();
     }
+    if (!inner_->columns.empty()) return inner_->columns.data() + y * stride();
+    inner_->transition().column_scores(static_cast<int>(y), column_.data());
     return column_.data();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/aligned.hpp"
@@ -24,7 +25,7 @@ class OneByOne {
     const Chain& chain() const { return chain_; }
 
     // Starts a sequence.
-    void begin() { length_ = 0; }
+    void begin();
     // Adds the next position by its attributes, in any order; modifies the lists. Returns false if this class cannot
     // handle the position and the caller must use Chain::viterbi: label n-grams, pairs that differ between positions,
     // invalid values.
@@ -33,8 +34,12 @@ class OneByOne {
     // -infinity, then call add_scored, which returns false if pairs differ between positions and own_pairs is off.
     double* scores() { return scores_.data(); }
     bool add_scored(std::vector<Attribute>& bigram);
+    // The same with own_pairs, for attributes without values; the first n_common of them, or many positions
+    // together, recur.
+    void add_scored(std::span<const std::uint32_t> bigram, std::size_t n_common);
+    bool own_pairs() const { return pairs_.has_value(); }
     // The number of doubles per position.
-    std::int64_t size() const { return stride() + (pairs_ ? pairs_->size() : 0); }
+    std::int64_t size() const { return stride(); }
     // Appends the best labels of the sequence, which must not be empty. Returns the margin: the difference between the
     // scores of the best and the second best labelling, infinity if there is only one.
     double best(std::vector<std::int32_t>& labels);
@@ -50,8 +55,9 @@ class OneByOne {
         Potentials potentials;
         AlignedVector<double> columns;  // [Y, Yp] lambda(y', y) by y, padded with -infinity; empty if too large
     };
-    bool add_plain(std::vector<Attribute>& bigram, double* epsilon);
-    void add_own(const std::vector<Attribute>& bigram, double* epsilon);
+    // epsilon of the next position, [Yp]
+    double* next();
+    void add_scores(double* epsilon);
     // lambda(., y) at position t, [Yp]
     const double* column(std::int64_t t, std::int64_t y);
     int stride() const { return static_cast<int>(scores_.size()); }  // Yp
@@ -62,7 +68,13 @@ class OneByOne {
     std::int64_t length_ = 0;              // T so far
     std::optional<Tables> start_, inner_;  // most recent tables for the first position and for later ones
     AlignedVector<double> epsilon_;        // [T, Yp] best score of the prefixes that end in each label
-    AlignedVector<double> matrices_;  // [T, (Y + 1) Yp] scores of label pairs, if every position has its own matrix
+    // If every position has its own matrix: the number of a common one, and the attributes that change it.
+    struct Own {
+        std::uint32_t matrix;
+        std::size_t end;  // in rest_
+    };
+    std::vector<Own> own_;  // [T]
+    std::vector<std::uint32_t> rest_;
     AlignedVector<double> scores_, column_;  // [Yp]
     AlignedVector<double> zeros_;            // [Yp]
     std::vector<int> order_;                 // scratch for Transition::best

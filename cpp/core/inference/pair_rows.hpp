@@ -1,5 +1,6 @@
-// Weights of label pairs by attribute, for positions with individual pair scores: the matrix of each position is summed
-// from its attributes, whereas Transition lays out one matrix for many positions.
+// Scores of label pairs at positions with individual matrices. Few lists of attributes account for most positions: the
+// matrix of such a list is summed once and kept. Further attributes of a position, which are rare, change single cells
+// of it and are taken back afterwards. (Transition lays out one matrix for many positions.)
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,11 @@
 #include "core/base/aligned.hpp"
 #include "core/base/lanes.hpp"
 #include "core/corpus/features.hpp"
-#include "core/inference/unigram_rows.hpp"
+#include "core/corpus/string_table.hpp"
 
 namespace sparsecrf {
 
+// Not thread-safe.
 class PairRows {
    public:
     // Whether this class supports a feature set: few labels, and no class pairs.
@@ -21,24 +23,53 @@ class PairRows {
     }
     PairRows(const FeatureSet& features, std::span<const double> w);
 
-    int size() const { return size_; }  // (Y + 1) Yp
-    // m(y', y) = sum_{x in list} v lambda[x, y', y].  m: [Y + 1, Yp], last row for the start label, padded with 0
-    void score(std::span<const Attribute> list, double* m) const;
+    // Starts a sequence: numbers of matrices become invalid.
+    void begin();
+    // The number of the matrix m(y', y) = sum of lambda[x, y', y] over the attributes x of a list.
+    std::uint32_t matrix(std::span<const std::uint32_t> list);
+    // m: [Y + 1, Yp], last row for the start label, padded with -infinity. Valid until the next call of `matrix`.
+    const double* scores(std::uint32_t matrix) const { return matrices_.data() + matrix * stride_; }
+    // m(., y): [Yp], padded with -infinity
+    const double* column(std::uint32_t matrix, std::int64_t y) const { return scores(matrix) + size_ + y * Yp_; }
+
+    // Adds the weights of attributes to a matrix, but not to its columns; undo() takes the last call back.
+    void add(std::uint32_t matrix, std::span<const std::uint32_t> attributes);
+    void undo(std::uint32_t matrix);
+    // column(y') += sum of lambda[x, y', y] over the attributes x
+    void add_to_column(std::span<const std::uint32_t> attributes, std::int64_t y, double* column) const;
 
    private:
     static constexpr int kMostCells = 1 << 15;
+    static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // limit for the kept matrices: 8 MB
+    static constexpr int kRecentBits = 11;
     static int size_of(int n_labels) { return (n_labels + 1) * padded(n_labels); }
 
-    // As in UnigramRows.
+    // `matrix`, for a list that is not recent.
+    std::uint32_t look_up(std::span<const std::uint32_t> list);
+
     struct Row {
-        std::uint32_t begin, n;
+        std::uint32_t begin, end;
     };
-    static constexpr std::uint32_t kDenseRow = 0xffffffffu;
-    int size_;
+    struct Changed {
+        std::uint16_t cell;
+        double before;
+    };
+    int Y_, Yp_, size_;                 // size_: (Y + 1) Yp
+    std::size_t stride_;                // of matrices_: a matrix and its columns
     std::vector<Row> rows_;             // [X]
-    std::vector<std::uint16_t> cells_;  // cells of sparse rows
+    std::vector<std::uint16_t> cells_;  // cells of all rows
     std::vector<double> weights_;       // [cells_]
-    AlignedVector<double> dense_rows_;  // [dense rows, (Y + 1) Yp]
+    StringTable lists_;                 // lists that have matrices
+    // The most recent list with each hash.
+    struct Recent {
+        std::size_t n = kNone;
+        std::uint32_t ids[4];
+        std::uint32_t matrix;
+    };
+    static constexpr std::size_t kNone = ~std::size_t{0};
+    std::vector<Recent> recent_ = std::vector<Recent>(1 << kRecentBits);
+    AlignedVector<double> matrices_;  // [lists, stride_]
+    std::vector<Changed> changed_;    // by `add`
 };
 
 }  // namespace sparsecrf

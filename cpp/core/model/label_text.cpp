@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "core/base/error.hpp"
@@ -53,6 +54,27 @@ struct Writer {
         out += ' ';
         append_number(out, score, Digits::after_point, 6);
         out += '\n';
+    }
+
+    // Only lines and labels. endings: by label, separator, label and line feed; first those after a blank.
+    void plain_sequence(std::span<const std::string> endings, std::span<const std::int32_t> path) {
+        std::size_t most = 1;
+        for (const std::string_view line : lines) most += line.size();
+        for (const std::int32_t y : path) most += endings[static_cast<std::size_t>(y)].size();
+        const std::size_t before = out.size();
+        if (out.capacity() < before + most) out.reserve(2 * (before + most));
+        out.resize(before + most);
+        char* at = out.data() + before;
+        const auto write = [&](std::string_view text) {
+            std::memcpy(at, text.data(), text.size());
+            at += text.size();
+        };
+        for (std::size_t t = 0; t < path.size(); ++t) {
+            const bool tab = std::memchr(lines[t].data(), '\t', lines[t].size()) != nullptr;
+            write(lines[t]);
+            write(endings[static_cast<std::size_t>(path[t]) + (tab ? labels.size() : 0)]);
+        }
+        write("\n");
     }
 
     void sequence(std::int64_t first, std::span<const std::int32_t> path) {
@@ -234,12 +256,19 @@ std::optional<std::string> Model::label_rows(std::string_view piece, const std::
     std::int64_t checked = -1;  // number of columns of the last sequence that passed
     const std::vector<double> no_marginals;
     Writer writer{*parts_.labels, rows.lines, options, no_marginals, true, {}, {}};
-    while (reader.next(rows)) {
+    std::vector<std::string> endings;
+    for (const char separator : {' ', '\t'}) {
+        for (std::uint32_t y = 0; y < parts_.labels->size(); ++y) {
+            endings.push_back(separator + std::string((*parts_.labels)[y]) + '\n');
+        }
+    }
+    KnownRows* const known = options.bytes || options.ragged ? nullptr : &labeller->known();
+    while (reader.next(rows, known)) {
         if (rows.n_columns != checked || !rows.is_text) piece_of_model.check(rows, reader.where(rows.first_line));
         checked = rows.n_columns;
         path.clear();
         labeller->label(rows, path);
-        writer.sequence(0, path);
+        writer.plain_sequence(endings, path);
     }
     if (piece.size() <= kLargePiece) row_labellers_.give_back(std::move(labeller));
     return std::move(writer.out);

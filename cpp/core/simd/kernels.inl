@@ -220,27 +220,33 @@ void range(const double* s, int n, double* low, double* high) {
     }
 }
 
+// The largest lane, without branches.
+SPARSECRF_INLINE double largest_lane(Vec x) {
+    const auto larger = [](double a, double b) { return a > b ? a : b; };
+    double most = larger(x[0], x[1]);
+    if constexpr (L >= 4) most = larger(most, larger(x[2], x[3]));
+    if constexpr (L == 8) most = larger(most, larger(larger(x[4], x[5]), larger(x[6], x[7])));
+    return most;
+}
+
 int best_two(const double* x, const double* y, int n, double* best, double* second) {
+    Vec lane;
+    for (int i = 0; i < L; ++i) lane[i] = i;
     Vec high = broadcast(-kInfinity), next = high;  // per lane
-    IntVec at{};                                    // first index of `high`
+    Vec before = broadcast(0.0) - lane;             // minus the first index of `high`, exact in a double
     for (int j = 0; j < n; j += L) {
         const Vec z = load(x + j) + load(y + j);
         const IntVec larger = z > high;
         const Vec lower = select(larger, high, z);
         next = select(lower > next, lower, next);
         high = select(larger, z, high);
-        at = select(larger, broadcast_int(j), at);
+        before = select(larger, broadcast(-j) - lane, before);
     }
-    int lane = 0;
-    for (int i = 1; i < L; ++i) {
-        if (high[i] > high[lane] || (high[i] == high[lane] && at[i] < at[lane])) lane = i;
-    }
-    *best = high[lane];
-    *second = next[lane];
-    for (int i = 0; i < L; ++i) {
-        if (i != lane && high[i] > *second) *second = high[i];
-    }
-    return static_cast<int>(at[lane]) + lane;
+    *best = largest_lane(high);
+    const Vec candidates = select(high >= broadcast(*best), before, broadcast(-kInfinity));
+    const double first = largest_lane(candidates);
+    *second = largest_lane(select(candidates >= broadcast(first), next, high));
+    return -static_cast<int>(first);
 }
 
 double dot(const double* x, const double* y, int n) {

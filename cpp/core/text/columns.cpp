@@ -5,6 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
+#include "core/text/known_rows.hpp"
 
 namespace sparsecrf {
 
@@ -37,53 +38,65 @@ void ColumnReader::open(std::string_view piece) {
     rest_ = line_ == 1 ? without_mark(piece) : piece;
 }
 
-bool ColumnReader::next(Rows& rows) {
+bool ColumnReader::next(Rows& rows, KnownRows* known) {
     rows.clear();
     while (!rest_.empty()) {
         const std::string_view line = take_line(rest_);
         if (std::all_of(line.begin(), line.end(), is_blank)) {
             ++line_;
-            if (rows.length > 0) return true;
+            if (rows.length > 0) return end(rows, known);
             continue;
         }
         if (rows.length == 0) rows.first_line = line_;
-        add_row(rows, line);
+        if (known == nullptr) check_columns(add_row(rows, line), line_);
+        rows.lines.push_back(line);
+        ++rows.length;
         ++line_;
     }
+    return end(rows, known);
+}
+
+// Lookups are prefetched.
+bool ColumnReader::end(Rows& rows, KnownRows* known) {
+    if (known != nullptr) {
+        hashes_.clear();
+        for (const std::string_view line : rows.lines) {
+            hashes_.push_back(KnownRows::hash(line));
+            known->prefetch(hashes_.back());
+        }
+        for (std::size_t t = 0; t < hashes_.size(); ++t) {
+            rows.numbers.push_back(known->find(rows.lines[t], hashes_[t]));
+            const KnownRows::Row& row = (*known)[rows.numbers.back()];
+            check_columns(row.n_columns, rows.first_line + static_cast<std::int64_t>(t));
+            rows.known.push_back(row.cells);
+        }
+    }
+    rows.n_columns = n_columns_;
     return rows.length > 0;
 }
 
 void split_columns(std::string_view line, std::vector<std::string_view>& cells) {
-    const char* p = line.data();
-    const char* const end = p + line.size();
-    for (;;) {
-        while (p < end && is_blank(*p)) ++p;
-        if (p == end) break;
-        const char* const start = p;
-        while (p < end && !is_blank(*p)) ++p;
-        cells.emplace_back(start, static_cast<std::size_t>(p - start));
-    }
+    each_column(line, [&](std::string_view cell) { cells.push_back(cell); });
 }
 
-void ColumnReader::add_row(Rows& rows, std::string_view line) {
+std::int64_t ColumnReader::add_row(Rows& rows, std::string_view line) const {
     const std::size_t before = rows.cells.size();
-    split_columns(line, rows.cells);
+    each_column(line, [&](std::string_view cell) { rows.add_cell(cell); });
     if (options_.ragged) keep_needed(rows, before);
     if (options_.bytes && utf8_error(line) != line.npos) rows.is_text = false;
-    for (std::size_t k = before; k < rows.cells.size(); ++k) rows.hashes.emplace_back(rows.cells[k]);
-    const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
+    return static_cast<std::int64_t>(rows.cells.size() - before);
+}
+
+void ColumnReader::check_columns(std::int64_t found, std::int64_t line) {
     if (n_columns_ == 0) {
         n_columns_ = found;
-        columns_from_ = line_;
+        columns_from_ = line;
     }
     if (found != n_columns_) {
         const std::string like = columns_from_ == 0 ? "" : message(" as in line ", columns_from_);
-        throw InputError(message(where(line_), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                                 like, ", found ", found, kOneTokenALine));
+        throw InputError(message(where(line), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns", like,
+                                 ", found ", found, kOneTokenALine));
     }
-    rows.n_columns = n_columns_;
-    rows.lines.push_back(line);
-    ++rows.length;
 }
 
 // Keeps only the requested cells among those from index `before` on.
@@ -94,7 +107,7 @@ void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
                                  n_columns_ == 1 ? " column" : " columns", options_.labelled ? ", the label last" : "",
                                  ", found ", found));
     }
-    const std::string_view last = rows.cells.back();
+    const HashedText last = rows.cells.back();
     rows.cells.resize(before + static_cast<std::size_t>(n_columns_));
     if (options_.labelled) rows.cells.back() = last;
 }

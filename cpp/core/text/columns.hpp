@@ -21,20 +21,25 @@ struct ColumnOptions {
 
 // One sequence, as views into its source text.
 struct Rows {
-    std::int64_t length = 0;              // T
-    std::int64_t n_columns = 0;           // in every row
-    bool is_text = true;                  // whether all lines are well-formed UTF-8
-    std::vector<std::string_view> cells;  // [T, n_columns]
-    std::vector<TextHash> hashes;         // [T, n_columns]
-    std::vector<std::string_view> lines;  // [T] without line endings
-    std::int64_t first_line = 0;          // line number of the first row in the file
+    std::int64_t length = 0;               // T
+    std::int64_t n_columns = 0;            // in every row
+    bool is_text = true;                   // whether all lines are well-formed UTF-8
+    std::vector<HashedText> cells;         // [T, n_columns], unless all rows are in `known`
+    std::vector<const HashedText*> known;  // [T] the cells of each row in a KnownRows, or empty
+    std::vector<std::uint32_t> numbers;    // [T] numbers of the rows in a KnownRows, or empty
+    std::vector<std::string_view> lines;   // [T] without line endings
+    std::int64_t first_line = 0;           // line number of the first row in the file
 
-    std::string_view cell(std::int64_t t, std::int64_t column) const { return cells[t * n_columns + column]; }
+    const HashedText* row(std::int64_t t) const { return known.empty() ? cells.data() + t * n_columns : known[t]; }
+    const HashedText& at(std::int64_t t, std::int64_t column) const { return row(t)[column]; }
+    std::string_view cell(std::int64_t t, std::int64_t column) const { return at(t, column).text; }
+    void add_cell(std::string_view text) { cells.push_back({text, TextHash(text)}); }
     void clear() {
         length = 0;
         is_text = true;
         cells.clear();
-        hashes.clear();
+        known.clear();
+        numbers.clear();
         lines.clear();
     }
 };
@@ -42,6 +47,8 @@ struct Rows {
 // Appended to errors about the number of columns, in case the input is running text.
 inline constexpr std::string_view kOneTokenALine =
     " (one token per line, a blank line between sequences; for one sentence per line: --format tokens)";
+
+class KnownRows;
 
 // Reads one file in pieces, which may be split between any two sequences.
 class ColumnReader {
@@ -55,8 +62,9 @@ class ColumnReader {
 
     // Sets the piece to read from, which must outlive the rows. Throws unless it is UTF-8 text, if that is required.
     void open(std::string_view piece);
-    // Reads the next sequence of the piece; returns false at the end.
-    bool next(Rows& rows);
+    // Reads the next sequence of the piece; returns false at the end. known: lines that recur are not split again, and
+    // rows are numbered; it must be given to all calls or none, and only if all lines are split in the same way.
+    bool next(Rows& rows, KnownRows* known = nullptr);
 
     std::int64_t n_columns() const { return n_columns_; }
     std::int64_t line() const { return line_; }  // number of the next line
@@ -65,7 +73,11 @@ class ColumnReader {
     std::string where(std::int64_t line) const;
 
    private:
-    void add_row(Rows& rows, std::string_view line);
+    // Adds the cells of a line and returns the number of columns.
+    std::int64_t add_row(Rows& rows, std::string_view line) const;
+    void check_columns(std::int64_t found, std::int64_t line);
+    // Completes a sequence; returns whether it has rows.
+    bool end(Rows& rows, KnownRows* known);
     void keep_needed(Rows& rows, std::size_t before) const;
 
     std::string source_;
@@ -74,6 +86,7 @@ class ColumnReader {
     std::int64_t columns_from_ = 0;  // the line that determined n_columns_; 0 if it was given
     ColumnOptions options_;
     std::string_view rest_;
+    std::vector<std::uint64_t> hashes_;  // of the lines of a sequence; scratch
 };
 
 // Length of the prefix of `text` that ends with a blank line, so that no sequence is split; 0 if there is none.
@@ -95,6 +108,19 @@ inline std::string_view without_mark(std::string_view text) {
     return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
 
+// Calls use(cell) for each column of a line.
+template <class Use>
+void each_column(std::string_view line, Use use) {
+    const char* p = line.data();
+    const char* const end = p + line.size();
+    for (;;) {
+        while (p < end && is_blank(*p)) ++p;
+        if (p == end) break;
+        const char* const start = p;
+        while (p < end && !is_blank(*p)) ++p;
+        use(std::string_view(start, static_cast<std::size_t>(p - start)));
+    }
+}
 // Appends the columns of a line.
 void split_columns(std::string_view line, std::vector<std::string_view>& cells);
 

@@ -18,7 +18,8 @@ ComposedIds::ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<
     const std::vector<std::int64_t>& columns = lines_->columns();
     for (const Template::Item& item : composed.sources()) {
         const auto column = std::lower_bound(columns.begin(), columns.end(), item.column) - columns.begin();
-        sources_.push_back({item, static_cast<std::size_t>(column), !lines_->is_lexicon(item), {}, {}});
+        sources_.push_back(
+            {item, static_cast<std::size_t>(column), item.macro != 'e' && !lines_->is_lexicon(item), {}, {}});
     }
     for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(lines_->size()); ++k) {
         if (!composed.has(k) || composed.steps(k).size() > kMostParts) continue;
@@ -69,9 +70,8 @@ void ComposedIds::read_parts(std::size_t s) {
     Source& source = sources_[s];
     Part* out = parts_.data() + s;
     const std::size_t stride = sources_.size();
-    const bool kept = source.item.macro == 'f' && source.by_word;
     for (std::int64_t row = -before_; row < rows_->length + after_; ++row, out += stride) {
-        if (!kept || row < 0 || row >= rows_->length) {
+        if (!source.by_word || row < 0 || row >= rows_->length) {
             *out = part(source, row);
             continue;
         }

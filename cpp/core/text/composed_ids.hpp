@@ -39,7 +39,7 @@ class ComposedIds {
    private:
     static constexpr int kBits = 21;              // bits of a value number
     static constexpr std::size_t kMostParts = 5;  // per line; the line number takes the place of a sixth
-    static constexpr int kSlotBits = 13;
+    static constexpr int kSlotBits = 15;
     static constexpr std::uint32_t kAbsent = 0xffffffff;
 
     // A value.
@@ -51,7 +51,7 @@ class ComposedIds {
     struct Source {
         Template::Item item;
         std::size_t column;         // in the template's columns
-        bool by_word;               // macro f: whether the value depends only on the word
+        bool by_word;               // whether the value depends only on the word
         StringTable texts;          // macro f: values seen so far
         std::vector<Part> of_word;  // by_word: [words]
     };

@@ -52,7 +52,9 @@ inline MergedRows::Merged* MergedRows::kept(const Group& group, std::int64_t t) 
 bool MergedRows::read(const Rows& rows) {
     if (!rows.is_text) return false;
     sequence_ = &rows;
-    if (values_.read(rows, dense_.size() + weights_.size() + pairs_.size() > kMostNumbers)) forget();
+    const bool full = dense_.size() + weights_.size() + pairs_.size() > kMostNumbers;
+    if (values_.read(rows, full || renumbered_)) forget();
+    renumbered_ = false;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
         Column& column = columns_[c];
         column.merged.resize((2 * kNear + values_.n_words(c)) * column.n_groups);
@@ -84,11 +86,11 @@ std::uint32_t MergedRows::look_up(std::uint32_t line, std::int64_t t) {
     return found ? *found : kAbsent;
 }
 
-void MergedRows::add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<Attribute>& pairs) const {
+void MergedRows::add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<std::uint32_t>& pairs) const {
     if (id == kAbsent) return;
     const Template::Kind kind = lines_->kind(line);
     if (kind == Template::Kind::unigram || kind == Template::Kind::both) rows_.add(id, 1.0, sum);
-    if (kind != Template::Kind::unigram && features_.conditions_pairs(id)) pairs.push_back({id, 1.0});
+    if (kind != Template::Kind::unigram && features_.conditions_pairs(id)) pairs.push_back(id);
 }
 
 MergedRows::Merged MergedRows::merge(const std::vector<std::uint32_t>& lines, std::int64_t t) {
@@ -117,7 +119,7 @@ MergedRows::Merged MergedRows::merge(const std::vector<std::uint32_t>& lines, st
     return made;
 }
 
-inline void MergedRows::add(const Merged& merged, RowSum& sum, std::vector<Attribute>& pairs) const {
+inline void MergedRows::add(const Merged& merged, RowSum& sum, std::vector<std::uint32_t>& pairs) const {
     if (merged.n == kDense) {
         sum.add(dense_.data() + merged.begin);
     } else if (merged.n > 0) {
@@ -126,7 +128,7 @@ inline void MergedRows::add(const Merged& merged, RowSum& sum, std::vector<Attri
     for (std::uint32_t k = 0; k < merged.n_pairs; ++k) pairs.push_back(pairs_[merged.pairs + k]);
 }
 
-void MergedRows::score(std::int64_t t, double* s, std::vector<Attribute>& pairs) {
+std::size_t MergedRows::score(std::int64_t t, double* s, std::vector<std::uint32_t>& pairs) {
     const bool parts = features_.parts != nullptr;
     double* const cells = parts ? sums_.data() : s;
     std::fill_n(cells, rows_.n_cells_padded(), 0.0);
@@ -141,10 +143,12 @@ void MergedRows::score(std::int64_t t, double* s, std::vector<Attribute>& pairs)
             for (const std::uint32_t line : groups_[g].lines) add(line, look_up(line, t), sum, pairs);
         }
     }
+    const std::size_t n_common = pairs.size();
     composed_.each(t, [&](std::uint32_t line, std::uint32_t id) { add(line, id, sum, pairs); });
     for (const std::uint32_t line : others_) add(line, look_up(line, t), sum, pairs);
     sum.finish();
     rows_.fold(cells, s);
+    return n_common;
 }
 
 }  // namespace sparsecrf

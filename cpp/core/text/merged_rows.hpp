@@ -28,8 +28,11 @@ class MergedRows {
 
     // Starts a sequence; `rows` must outlive it. Returns false if this class cannot handle it.
     bool read(const Rows& rows);
-    // s: [Yp], padded with -infinity. Adds the attributes of t that condition label pairs to `pairs`.
-    void score(std::int64_t t, double* s, std::vector<Attribute>& pairs);
+    // s: [Yp], padded with -infinity. Sets `pairs` to the attributes of t that condition label pairs, those of lines
+    // that read at most one cell first, and returns how many these are.
+    std::size_t score(std::int64_t t, double* s, std::vector<std::uint32_t>& pairs);
+    // Call this when rows are renumbered.
+    void renumber() { renumbered_ = true; }
 
    private:
     static constexpr std::int64_t kNear = Template::kNear;
@@ -60,8 +63,8 @@ class MergedRows {
     // The cached sum of a group at t, or null.
     Merged* kept(const Group& group, std::int64_t t);
     Merged merge(const std::vector<std::uint32_t>& lines, std::int64_t t);
-    void add(const Merged& merged, RowSum& sum, std::vector<Attribute>& pairs) const;
-    void add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<Attribute>& pairs) const;
+    void add(const Merged& merged, RowSum& sum, std::vector<std::uint32_t>& pairs) const;
+    void add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<std::uint32_t>& pairs) const;
     std::uint32_t look_up(std::uint32_t line, std::int64_t t);
 
     std::shared_ptr<const Template> lines_;
@@ -75,13 +78,14 @@ class MergedRows {
     std::vector<std::uint32_t> constant_, others_;  // lines without macros; lines that are neither constant, grouped
                                                     // nor in composed_
     const Rows* sequence_ = nullptr;
+    bool renumbered_ = false;
     std::vector<const Merged*> here_;  // [T, groups] cached sums, or null
 
     Merged of_constant_;
     AlignedVector<double> dense_;       // [rows, Cp]
     std::vector<std::uint16_t> cells_;  // cells of sparse rows
     std::vector<double> weights_;       // [cells_]
-    std::vector<Attribute> pairs_;
+    std::vector<std::uint32_t> pairs_;
     AlignedVector<double> sums_;  // [Cp] scratch
     Expansion scratch_;
 };

@@ -154,7 +154,7 @@ void Resource::match(const Rows& rows, std::int64_t column, bool fold, LexiconMa
     std::string lower;
     for (std::int64_t t = 0; t < T; ++t) {
         std::string_view cell = rows.cell(t, column);
-        TextHash hash = rows.hashes[t * rows.n_columns + column];
+        TextHash hash = rows.at(t, column).hash;
         if (fold) {
             lower.clear();
             append_lower(cell, lower);

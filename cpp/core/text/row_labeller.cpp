@@ -44,6 +44,13 @@ double RowLabeller::rounding(std::int64_t length) const {
 }
 
 void RowLabeller::label(const Rows& rows, std::vector<std::int32_t>& labels) {
+    label_rows(rows, labels);
+    if (!known_.full()) return;
+    known_.clear();
+    scores_.renumber();
+}
+
+void RowLabeller::label_rows(const Rows& rows, std::vector<std::int32_t>& labels) {
     if (label_quickly(rows, labels)) return;
     ++n_again_;
     const std::size_t before = labels.size();
@@ -60,9 +67,18 @@ bool RowLabeller::label_quickly(const Rows& rows, std::vector<std::int32_t>& lab
     if (rows.length * decoder_.size() > kMostNumbers || !scores_.read(rows)) return false;
     decoder_.begin();
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        scores_.score(t, decoder_.scores(), pairs_);
-        if (t == 0 && !start_) pairs_.clear();
-        if (!decoder_.add_scored(pairs_)) return false;
+        std::size_t n_common = scores_.score(t, decoder_.scores(), pairs_);
+        if (t == 0 && !start_) {
+            pairs_.clear();
+            n_common = 0;
+        }
+        if (decoder_.own_pairs()) {
+            decoder_.add_scored(pairs_, n_common);
+            continue;
+        }
+        plain_pairs_.clear();
+        for (const std::uint32_t id : pairs_) plain_pairs_.push_back({id, 1.0});
+        if (!decoder_.add_scored(plain_pairs_)) return false;
     }
     const std::size_t before = labels.size();
     if (decoder_.best(labels) > rounding(rows.length)) return true;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/inference/one_by_one.hpp"
+#include "core/text/known_rows.hpp"
 #include "core/text/merged_rows.hpp"
 #include "core/text/sequence_encoder.hpp"
 
@@ -31,14 +32,18 @@ class RowLabeller {
     static bool fits(const Template& lines, const Chain& chain);
     // Appends the labels that Chain::viterbi would find. The sequence must not be empty.
     void label(const Rows& rows, std::vector<std::int32_t>& labels);
+    // For readers of the rows; changes when rows have been labelled.
+    KnownRows& known() { return known_; }
     std::int64_t n_again() const { return n_again_; }  // sequences that needed Chain::viterbi
 
    private:
+    void label_rows(const Rows& rows, std::vector<std::int32_t>& labels);
     // The same, but returns false and appends nothing if the result is not certain.
     bool label_quickly(const Rows& rows, std::vector<std::int32_t>& labels);
     // 4 E
     double rounding(std::int64_t length) const;
 
+    KnownRows known_;
     MergedRows scores_;
     OneByOne decoder_;
     std::shared_ptr<const Template> lines_;
@@ -46,7 +51,8 @@ class RowLabeller {
     bool start_;
     double terms_;    // m
     double largest_;  // D
-    std::vector<Attribute> pairs_;
+    std::vector<std::uint32_t> pairs_;
+    std::vector<Attribute> plain_pairs_;
     std::int64_t n_again_ = 0;
 };
 

@@ -24,8 +24,8 @@ void SequenceEncoder::read_words(const Rows& rows, std::int64_t n_observed) {
     if (rows.length > 0) check_word_column(n_observed, message("sequence ", builder_.n_seen()));
     words_here_.clear();
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        const TextHash& hash = rows.hashes[static_cast<std::size_t>(t * rows.n_columns + column)];
-        words_here_.push_back(options_.words.of(rows.cell(t, column), hash));
+        const HashedText& word = rows.at(t, column);
+        words_here_.push_back(options_.words.of(word.text, word.hash));
     }
 }
 

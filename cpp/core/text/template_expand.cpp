@@ -46,10 +46,7 @@ std::optional<HashedText> Template::known(const Item& item, const Rows& rows, co
     const bool inside = row >= 0 && row < rows.length;
     if (item.macro == 'f' && inside) return values.at(row, item.index);
     if (item.macro == 'e') return edge(row, rows.length);
-    if (inside) {
-        const std::int64_t cell = row * rows.n_columns + item.column;
-        return HashedText{rows.cells[cell], rows.hashes[cell]};
-    }
+    if (inside) return rows.at(row, item.column);
     const std::int64_t k = near_index(row, rows.length);
     if (k < 0) return std::nullopt;
     return HashedText{near_[static_cast<std::size_t>(k)], near_hashes_[static_cast<std::size_t>(k)]};

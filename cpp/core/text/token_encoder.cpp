@@ -174,8 +174,7 @@ void TokenEncoder::read_rows() {
         if (rows.length == 0) continue;
         rows.n_columns = static_cast<std::int64_t>(tokens_.ends[first] - tokens_.begin(first));
         for (std::size_t k = tokens_.begin(first); k < tokens_.ends[end - 1]; ++k) {
-            rows.cells.push_back(tokens_.name(k));
-            rows.hashes.emplace_back(rows.cells.back());
+            rows.add_cell(tokens_.name(k));
         }
     }
 }

@@ -1,31 +1,13 @@
 #include "core/text/word_functions.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
+#include "core/text/same_text.hpp"
 
 namespace sparsecrf {
 namespace {
-
-// Whether two texts are equal, inlined: for short words, a call would take longer than the comparison.
-bool same_word(std::string_view a, std::string_view b) {
-    const std::size_t n = a.size();
-    if (n != b.size()) return false;
-    const auto differ = [&](auto x, std::size_t at) {
-        auto y = x;
-        std::memcpy(&x, a.data() + at, sizeof x);
-        std::memcpy(&y, b.data() + at, sizeof y);
-        return x != y;
-    };
-    if (n < 4) return std::equal(a.begin(), a.end(), b.begin());
-    if (n < 8) return !differ(std::uint32_t{}, 0) && !differ(std::uint32_t{}, n - 4);
-    for (std::size_t k = 0; k + 8 < n; k += 8) {
-        if (differ(std::uint64_t{}, k)) return false;
-    }
-    return !differ(std::uint64_t{}, n - 8);
-}
 
 constexpr std::string_view kClassLetters = "Xxo0.$m?";  // in the order of CharClass
 
@@ -142,7 +124,7 @@ void WordValues::Values::clear() {
 
 WordValues::WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns)
     : functions_(functions), marks_(functions.size()) {
-    for (const std::int64_t number : columns) columns_.push_back({number, {}, {}, {}});
+    for (const std::int64_t number : columns) columns_.push_back({number, {}, {}, {}, kUnknown});
     for (std::size_t f = 0; f < functions_.size(); ++f) {
         const std::size_t c = std::find(columns.begin(), columns.end(), functions_[f].column) - columns.begin();
         if (functions_[f].is_lexicon()) {
@@ -163,9 +145,11 @@ bool WordValues::read(const Rows& rows, bool anew) {
         for (Column& column : columns_) {
             column.words = {};
             column.values.clear();
+            column.last = kUnknown;
         }
+        of_known_.clear();
     }
-    number_words(rows);
+    rows.numbers.empty() ? number_words(rows) : number_known(rows);
     if (n_of_rows_ > 0) match_lexicons(rows);
     return full;
 }
@@ -174,21 +158,36 @@ void WordValues::number_words(const Rows& rows) {
     here_.resize(static_cast<std::size_t>(rows.length) * columns_.size());
     std::uint32_t* here = here_.data();
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        for (Column& column : columns_) {
-            const std::int64_t cell = t * rows.n_columns + column.number;
-            const std::string_view text = rows.cells[cell];
-            const auto same = [&](std::string_view other) { return same_word(text, other); };
-            if (const auto known = column.words.find_if(rows.hashes[cell].value, same)) {
-                *here++ = *known;
-                continue;
-            }
-            *here++ = column.words.intern({&text, 1}, rows.hashes[cell]);
-            for (const std::size_t f : column.functions) {
-                functions_[f].append(text, rows.hashes[cell], column.values.bytes);
-                column.values.push();
-            }
+        for (Column& column : columns_) *here++ = number(column, rows.at(t, column.number));
+    }
+}
+
+// Words are numbered once for each distinct row.
+void WordValues::number_known(const Rows& rows) {
+    const std::size_t C = columns_.size();
+    here_.resize(static_cast<std::size_t>(rows.length) * C);
+    std::uint32_t* here = here_.data();
+    for (std::int64_t t = 0; t < rows.length; ++t, here += C) {
+        const std::size_t at = rows.numbers[static_cast<std::size_t>(t)] * C;
+        if (at >= of_known_.size()) of_known_.resize(2 * at + C, kUnknown);
+        std::uint32_t* const known = of_known_.data() + at;
+        for (std::size_t c = 0; c < C; ++c) {
+            if (known[c] == kUnknown) known[c] = number(columns_[c], rows.at(t, columns_[c].number));
+            here[c] = known[c];
         }
     }
+}
+
+std::uint32_t WordValues::number(Column& column, const HashedText& word) {
+    const auto same = [&](std::string_view other) { return same_text(word.text, other); };
+    if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // a filler, in some columns
+    if (const auto known = column.words.find_if(word.hash.value, same)) return column.last = *known;
+    const std::uint32_t made = column.last = column.words.intern({&word.text, 1}, word.hash);
+    for (const std::size_t f : column.functions) {
+        functions_[f].append(word.text, word.hash, column.values.bytes);
+        column.values.push();
+    }
+    return made;
 }
 
 void WordValues::match_lexicons(const Rows& rows) {

@@ -36,12 +36,6 @@ struct WordFunction {
 // Appends a text in lower case, one code point at a time.
 void append_lower(std::string_view text, std::string& out);
 
-// Part of an attribute and its hash.
-struct HashedText {
-    std::string_view text;
-    TextHash hash;
-};
-
 // The values of functions for the rows of a sequence. Words recur, so the values of a word are cached until too many
 // words have been seen.
 class WordValues {
@@ -49,7 +43,8 @@ class WordValues {
     // columns: those read by functions or needed for word numbers.
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    // Starts a sequence; `rows` must outlive it. anew: clear the cache first. Returns true if all words are renumbered.
+    // Starts a sequence; `rows` must outlive it. anew: clear the cache first, as is necessary if rows are renumbered.
+    // Returns true if all words are renumbered.
     bool read(const Rows& rows, bool anew = false);
 
     // The word number, from 0, of a row in column columns[c].
@@ -67,6 +62,7 @@ class WordValues {
     // Cached per column across sequences.
     static constexpr std::uint32_t kMostWords = 1 << 14;
     static constexpr std::size_t kMostBytes = 8 << 20;  // total size of words and values
+    static constexpr std::uint32_t kUnknown = 0xffffffff;
 
     struct Values {
         struct Value {
@@ -90,6 +86,7 @@ class WordValues {
         std::vector<std::size_t> functions;  // functions of its words, as indices in functions_
         StringTable words;                   // words seen so far
         Values values;                       // [words, functions]
+        std::uint32_t last = kUnknown;       // number of the last word that was looked up
     };
     // Where the values of a function are stored.
     struct Place {
@@ -98,6 +95,8 @@ class WordValues {
         std::size_t index;
     };
     void number_words(const Rows& rows);
+    void number_known(const Rows& rows);
+    std::uint32_t number(Column& column, const HashedText& word);
     void match_lexicons(const Rows& rows);
     // The marks of the lexicon of a function; functions of the same lexicon and column share them.
     const LexiconMarks& marks_of(std::size_t f, const Rows& rows);
@@ -106,6 +105,7 @@ class WordValues {
     std::vector<Place> places_;            // [F]
     std::vector<Column> columns_;          // C
     std::vector<std::uint32_t> here_;      // [T, C] word numbers
+    std::vector<std::uint32_t> of_known_;  // [rows, C] those of numbered rows, or kUnknown
     std::size_t n_of_rows_ = 0;            // number of lexicon functions, whose entries can span several words
     Values of_rows_;                       // [T, n_of_rows_]
     std::vector<LexiconMarks> marks_;      // [F], set for the first function of each lexicon

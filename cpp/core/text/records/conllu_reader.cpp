@@ -56,8 +56,7 @@ bool ConlluReader::add_line(std::string_view line, Rows& rows) {
     }
     if (cells_[0] != std::to_string(rows.length + 1) || cells_[kForm].empty()) return false;
     rows.n_columns = 1;
-    rows.cells.push_back(cells_[kForm]);
-    rows.hashes.emplace_back(cells_[kForm]);
+    rows.add_cell(cells_[kForm]);
     ++rows.length;
     const auto from = [&](const char* p) { return std::string_view(p, line.data() + line.size()); };
     const auto until = [&](const char* p) { return std::string_view(line.data(), p); };

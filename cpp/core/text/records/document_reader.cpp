@@ -42,11 +42,8 @@ RecordReader::Found DocumentReader::next(Rows& rows) {
     rows.length = read.length;
     rows.n_columns = read.n_columns + static_cast<std::int64_t>(Mentions::kColumns);
     rows.lines = read.lines;
-    const auto add = [&](std::string_view text, const TextHash& hash) {
-        rows.cells.push_back(text);
-        rows.hashes.push_back(hash);
-    };
-    const auto add_from = [&](const Rows& from, std::size_t k) { add(from.cells[k], from.hashes[k]); };
+    const auto add = [&](const HashedText& cell) { rows.cells.push_back(cell); };
+    const auto add_from = [&](const Rows& from, std::size_t k) { add(from.cells[k]); };
     const auto width = static_cast<std::size_t>(read.n_columns);
     for (std::size_t t = 0; t < static_cast<std::size_t>(read.length); ++t) {
         add_from(read, t * width);
@@ -55,7 +52,7 @@ RecordReader::Found DocumentReader::next(Rows& rows) {
             if (text == constants_.size()) {
                 add_from(document_[place.sequence], place.position * width);
             } else {
-                add(constants_[text].text, constants_[text].hash);
+                add(constants_[text]);
             }
         }
         for (std::size_t k = 1; k < width; ++k) add_from(read, t * width + k);

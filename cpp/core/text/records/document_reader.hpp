@@ -19,20 +19,15 @@ class DocumentReader : public RecordReader {
 
    private:
     static constexpr std::size_t kMost = 500;  // sequences per document; further ones belong to none
-    struct Constant {
-        std::string_view text;
-        TextHash hash;
-    };
-
     // Reads the next document, or one sequence outside documents; returns false at the end.
     bool read_document();
     static bool is_mark(const Rows& rows) { return rows.cell(0, 0) == "-DOCSTART-"; }
 
     ColumnReader reader_;
-    std::vector<Constant> constants_;  // Mentions::kTexts
-    std::vector<Rows> document_;       // the first n_ are the sequences of the document
-    std::size_t n_ = 0, at_ = 0;       // at_: the next one to return
-    bool in_document_ = false;         // whether they belong to a document
+    std::vector<HashedText> constants_;  // Mentions::kTexts
+    std::vector<Rows> document_;         // the first n_ are the sequences of the document
+    std::size_t n_ = 0, at_ = 0;         // at_: the next one to return
+    bool in_document_ = false;           // whether they belong to a document
     Mentions mentions_;
     Rows ahead_;  // the sequence after the document, if has_ahead_
     bool has_ahead_ = false;

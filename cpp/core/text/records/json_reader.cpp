@@ -139,8 +139,7 @@ bool JsonReader::row(Rows& rows) {
     const auto cell = [&] {
         std::string_view text;
         if (!string(text)) return false;
-        rows.cells.push_back(text);
-        rows.hashes.emplace_back(text);
+        rows.add_cell(text);
         return true;
     };
     if (!take('[')) return cell();
