@@ -110,23 +110,26 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     const auto keep = [&](const Row& row) { all.insert(all.end(), row.begin(), row.end()); };
     Row Z = numbers(random, 6 * size, 0.3), du = numbers(random, 7 * size, 0.5), s = numbers(random, 7 * size, 1.0);
     const Row scale = positive(numbers(random, 6, 1.0)), value = numbers(random, 6, 1.0);
-    const Row times{1.0, 1.0, 1.5, 2.0, 1.0, 4.5};
+    const std::vector<DualRow> of_row{{scale[0], 1.0}, {scale[1], 1.0}, {scale[2], 1.5},
+                                      {scale[3], 2.0}, {scale[4], 1.0}, {scale[5], 4.5}};
     std::fill_n(Z.begin(), size, 0.0);
     std::vector<std::uint8_t> active{0, 1, 1, 1, 0, 1}, allowed(6 * size / kLanes);
     for (std::uint8_t& byte : allowed) byte = static_cast<std::uint8_t>(random.next());
     const std::vector<std::uint32_t> attribute{0, 1, 3, 5}, ptr{0, 1, 3, 4, 6}, at{6, 0, 3, 2, 1, 5};
     for (const bool plain : {true, false}) {
-        const DualRows of{
-            4,        attribute.data(), ptr.data(),   at.data(),     plain ? nullptr : value.data(),  n, 0.1,
-            Z.data(), scale.data(),     times.data(), active.data(), plain ? nullptr : allowed.data()};
-        Row d(4 * size), near_Z(5 * size), near_d(5 * size), near_scale(5);
+        const DualRows of{4,   attribute.data(), ptr.data(),    at.data(),     plain ? nullptr : value.data(),  n,
+                          0.1, Z.data(),         of_row.data(), active.data(), plain ? nullptr : allowed.data()};
+        Row d(4 * size), again(4 * size), near_Z(5 * size), near_d(5 * size);
+        std::vector<DualRow> near_of(5);
         k.dual_scores(of, s.data());
         keep(s);
         k.dual_differences(of, du.data(), 0.7, d.data());
         keep(d);
-        const std::size_t near = k.dual_near(of, d.data(), near_Z.data(), near_d.data(), near_scale.data());
+        const std::size_t near =
+            k.dual_near(of, du.data(), 0.7, again.data(), near_Z.data(), near_d.data(), near_of.data());
+        keep(again);
         double slope, square;
-        k.conjugate(near_Z.data(), near_d.data(), near_scale.data(), near, size, 0.1, 0.3, &slope, &square);
+        k.conjugate(near_Z.data(), near_d.data(), near_of.data(), near, size, 0.1, 0.3, &slope, &square);
         all.insert(all.end(), {static_cast<double>(near), slope, square});
         k.dual_add(of, d.data(), 0.3, 0, 3);
         k.dual_add(of, d.data(), 0.3, 3, 4);
@@ -142,9 +145,11 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     k.pair_differences(a.data(), m.data(), a.data(), u.data(), labels, n, d.data());
     std::fill(d.begin() + static_cast<std::ptrdiff_t>(square), d.end(), 0.0);
     keep(d);
-    double slope, value_of;
-    k.entropy(u.data(), d.data(), 0.4, (square + kLanes - 1) / kLanes * kLanes, &slope, &value_of);
-    all.insert(all.end(), {slope, value_of});
+    for (const double small : {0.0, 0.5}) {
+        double slope, value_of;
+        k.entropy(u.data(), d.data(), 0.4, small, (square + kLanes - 1) / kLanes * kLanes, &slope, &value_of);
+        all.insert(all.end(), {slope, value_of});
+    }
     return all;
 }
 

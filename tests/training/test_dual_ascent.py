@@ -35,7 +35,7 @@ def chains(ascent, problem):
     for sequence, first in zip(problem.sequences, problem.offsets[:-1], strict=True):
         n = max(len(sequence) - 1, 0) * Y * Y
         yield sequence, nodes[first, :Y], pairs[at : at + n].reshape(-1, Y, Y)
-        at += -(-n // 8) * 8
+        at += -(-n // 8) * 8 + 8  # kernels read past the end of a sequence
 
 
 def features_of(sequence, labels, shape):

@@ -6,6 +6,12 @@
 
 namespace sparsecrf {
 
+// What the kernels need to know of a row apart from Z, in one cache line.
+struct DualRow {
+    double scale;  // -scale S(Z) is the sum of the weights of the row's attributes
+    double times;  // multiplicity of the row's change in the line search (dual_step.hpp)
+};
+
 // Each row appears once, with the positions of its attributes. A row has Yp numbers, one per label.
 struct DualRows {
     std::size_t n;                // rows
@@ -15,9 +21,8 @@ struct DualRows {
     const double* value;          // parallel to `at`; null: all 1
     int stride;                   // Yp
     double bound;                 // rho1: S(z) = z - rho1 above rho1, z + rho1 below -rho1, 0 between
-    double* Z;                    // [R, Yp] all rows: -scale S(Z) is the sum of the weights of a row's attributes
-    const double* scale;          // [R]
-    const double* times;          // [R] multiplicity of the row's change in the line search (dual_step.hpp)
+    double* Z;                    // [R, Yp] all rows
+    const DualRow* of;            // [R]
     std::uint8_t* active;         // [R] whether S(Z) of the row is nonzero
     const std::uint8_t* allowed;  // [R, Yp / 8] one bit per feature of the model; null: all allowed
 };

@@ -5,13 +5,6 @@ SPARSECRF_INLINE Vec excess_vec(Vec z, Vec bound) {
     return select(above > zero, above, zero) + select(below < zero, below, zero);
 }
 
-SPARSECRF_INLINE bool any_above(Vec x, double bound) {
-    bool found = false;
-    SPARSECRF_UNROLL
-    for (int i = 0; i < L; ++i) found |= x[i] > bound;
-    return found;
-}
-
 SPARSECRF_INLINE Vec larger(Vec a, Vec b) { return select(a > b, a, b); }
 SPARSECRF_INLINE Vec magnitude(Vec x) { return larger(x, broadcast(0.0) - x); }
 
@@ -34,6 +27,7 @@ SPARSECRF_INLINE void prefetch_row([[maybe_unused]] const DualRows& of, [[maybe_
     if (r >= of.n) return;
     const double* row = of.Z + static_cast<std::size_t>(of.row[r]) * static_cast<std::size_t>(of.stride);
     for (int j = 0; j < of.stride; j += 8) __builtin_prefetch(row + j);
+    __builtin_prefetch(of.of + of.row[r]);
 #endif
 }
 
@@ -43,86 +37,99 @@ SPARSECRF_INLINE double value_of(const DualRows& of, std::uint32_t k) {
 
 // NV: vectors of a row that stay in registers; longer rows are processed in tiles of four.
 template <int NV>
-void score_tile(const DualRows& of, int j0, double* s) {
-    const Vec bound = broadcast(of.bound);
+SPARSECRF_INLINE void score_tile(const DualRows& of, std::uint32_t r, int j0, double* s) {
+    const Vec bound = broadcast(of.bound), f = broadcast(-of.of[of.row[r]].scale);
     const auto stride = static_cast<std::size_t>(of.stride);
-    for (std::size_t r = 0; r < of.n; ++r) {
-        if (r + kAhead < of.n && of.active[of.row[r + kAhead]]) prefetch_row(of, r + kAhead);
-        if (!of.active[of.row[r]]) continue;
-        const double* g = of.Z + of.row[r] * stride + j0;
-        const Vec f = broadcast(-of.scale[of.row[r]]);
-        Vec w[NV];
+    const double* g = of.Z + of.row[r] * stride + j0;
+    Vec w[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) w[j] = excess_vec(load(g + j * L), bound) * f;
+    for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
+        double* row = s + of.at[k] * stride + j0;
+        const Vec v = broadcast(value_of(of, k));
         SPARSECRF_UNROLL
-        for (int j = 0; j < NV; ++j) w[j] = excess_vec(load(g + j * L), bound) * f;
-        for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
-            double* row = s + of.at[k] * stride + j0;
-            const Vec v = broadcast(value_of(of, k));
-            SPARSECRF_UNROLL
-            for (int j = 0; j < NV; ++j) store(row + j * L, load(row + j * L) + v * w[j]);
-        }
+        for (int j = 0; j < NV; ++j) store(row + j * L, load(row + j * L) + v * w[j]);
     }
 }
 
+// The active rows are listed first: whether a row is active is hard to predict.
 void dual_scores(const DualRows& of, double* s) {
-    int j = 0;
-    for (; j + 4 * L <= of.stride; j += 4 * L) score_tile<4>(of, j, s);
-    if (of.stride - j == 3 * L) score_tile<3>(of, j, s);
-    if (of.stride - j == 2 * L) score_tile<2>(of, j, s);
-    if (of.stride - j == L) score_tile<1>(of, j, s);
+    constexpr std::size_t kListed = 256;
+    std::uint32_t active[kListed];
+    for (std::size_t first = 0; first < of.n; first += kListed) {
+        std::size_t n = 0;
+        for (std::size_t r = first; r < of.n && r < first + kListed; ++r) {
+            active[n] = static_cast<std::uint32_t>(r);
+            n += of.active[of.row[r]];
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            if (k + kAhead < n) prefetch_row(of, active[k + kAhead]);
+            int j = 0;
+            for (; j + 4 * L <= of.stride; j += 4 * L) score_tile<4>(of, active[k], j, s);
+            if (of.stride - j == 3 * L) score_tile<3>(of, active[k], j, s);
+            if (of.stride - j == 2 * L) score_tile<2>(of, active[k], j, s);
+            if (of.stride - j == L) score_tile<1>(of, active[k], j, s);
+        }
+    }
 }
 
 template <int NV>
-void difference_tile(const DualRows& of, const double* du, double factor, int j0, double* d) {
+SPARSECRF_INLINE void difference_tile(const DualRows& of, std::size_t r, const double* du, Vec f, int j0, double* d) {
     const auto stride = static_cast<std::size_t>(of.stride);
-    const Vec f = broadcast(factor);
-    for (std::size_t r = 0; r < of.n; ++r) {
-        Vec sum[NV];
+    Vec sum[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) sum[j] = broadcast(0.0);
+    for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
+        const double* row = du + of.at[k] * stride + j0;
+        const Vec v = broadcast(value_of(of, k));
         SPARSECRF_UNROLL
-        for (int j = 0; j < NV; ++j) sum[j] = broadcast(0.0);
-        for (std::uint32_t k = of.ptr[r]; k < of.ptr[r + 1]; ++k) {
-            const double* row = du + of.at[k] * stride + j0;
-            const Vec v = broadcast(value_of(of, k));
-            SPARSECRF_UNROLL
-            for (int j = 0; j < NV; ++j) sum[j] += v * load(row + j * L);
+        for (int j = 0; j < NV; ++j) sum[j] += v * load(row + j * L);
+    }
+    const std::uint8_t* allowed = of.allowed == nullptr ? nullptr : of.allowed + of.row[r] * (stride / kLanes);
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) {
+        sum[j] = sum[j] * f;
+        if (allowed != nullptr) {
+            const int at = j0 + j * L;
+            sum[j] = sum[j] * load(kByteMasks.of[allowed[at / kLanes]] + at % kLanes);
         }
-        const std::uint8_t* allowed = of.allowed == nullptr ? nullptr : of.allowed + of.row[r] * (stride / kLanes);
-        SPARSECRF_UNROLL
-        for (int j = 0; j < NV; ++j) {
-            sum[j] = sum[j] * f;
-            if (allowed != nullptr) {
-                const int at = j0 + j * L;
-                sum[j] = sum[j] * load(kByteMasks.of[allowed[at / kLanes]] + at % kLanes);
-            }
-            store(d + r * stride + j0 + j * L, sum[j]);
-        }
+        store(d + j0 + j * L, sum[j]);
     }
 }
 
-void dual_differences(const DualRows& of, const double* du, double factor, double* d) {
+// d = factor sum_t v du[t] over the positions of row r
+SPARSECRF_INLINE void difference(const DualRows& of, std::size_t r, const double* du, Vec factor, double* d) {
     int j = 0;
-    for (; j + 4 * L <= of.stride; j += 4 * L) difference_tile<4>(of, du, factor, j, d);
-    if (of.stride - j == 3 * L) difference_tile<3>(of, du, factor, j, d);
-    if (of.stride - j == 2 * L) difference_tile<2>(of, du, factor, j, d);
-    if (of.stride - j == L) difference_tile<1>(of, du, factor, j, d);
+    for (; j + 4 * L <= of.stride; j += 4 * L) difference_tile<4>(of, r, du, factor, j, d);
+    if (of.stride - j == 3 * L) difference_tile<3>(of, r, du, factor, j, d);
+    if (of.stride - j == 2 * L) difference_tile<2>(of, r, du, factor, j, d);
+    if (of.stride - j == L) difference_tile<1>(of, r, du, factor, j, d);
 }
 
-std::size_t dual_near(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale) {
+void dual_differences(const DualRows& of, const double* du, double factor, double* d) {
     const auto stride = static_cast<std::size_t>(of.stride);
+    for (std::size_t r = 0; r < of.n; ++r) difference(of, r, du, broadcast(factor), d + r * stride);
+}
+
+std::size_t dual_near(const DualRows& of, const double* du, double factor, double* d, double* near_Z, double* near_d,
+                      DualRow* near) {
+    const auto stride = static_cast<std::size_t>(of.stride);
+    const Vec bound = broadcast(of.bound);
     std::size_t found = 0;
-    for (std::size_t r = 0; r < of.n; ++r) {
+    for (std::size_t r = 0; r < of.n; ++r, d += stride) {
         prefetch_row(of, r + kAhead);
+        difference(of, r, du, broadcast(factor), d);
         const double* g = of.Z + of.row[r] * stride;
-        const double m = of.times[of.row[r]];
-        const Vec times = broadcast(m);
-        near_scale[found] = of.scale[of.row[r]] / m;
+        near[found] = of.of[of.row[r]];
+        const Vec times = broadcast(near[found].times);
         Vec most = broadcast(0.0);
         for (int j = 0; j < of.stride; j += L) {
-            const Vec x = load(g + j), y = times * load(d + r * stride + j);
+            const Vec x = load(g + j), y = times * load(d + j);
             store(near_Z + found * stride + j, x);
             store(near_d + found * stride + j, y);
             most = larger(most, larger(magnitude(x), magnitude(x + y)));
         }
-        if (any_above(most, of.bound)) ++found;
+        found += any_greater(most, bound) ? 1 : 0;
     }
     return found;
 }
@@ -139,7 +146,7 @@ void dual_add(const DualRows& of, const double* d, double c, std::size_t first, 
             store(g + j, x);
             most = larger(most, magnitude(x));
         }
-        of.active[of.row[r]] = any_above(most, of.bound);
+        of.active[of.row[r]] = any_greater(most, broadcast(of.bound));
     }
 }
 
@@ -161,35 +168,58 @@ SPARSECRF_INLINE Vec log_vec(Vec x) {
     return kd * broadcast(6.93147180369123816490e-01) - (low - f);
 }
 
-// With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]
-void entropy(const double* u, const double* d, double c, std::size_t n, double* slope, double* value) {
-    const Vec least = broadcast(1e-300), factor = broadcast(c);
+// log(x) for x >= 1e-300 with an error below 4e-7 and without a division.
+SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
+    const IntVec half = bits(broadcast(0x1.6a09e667f3bcdp-1));
+    const IntVec k = (bits(x) - half) >> 52;
+    const Vec f = from_bits(bits(x) - (k << 52)) - broadcast(1.0);
+    const Vec kd = from_bits(k + bits(broadcast(0x1.8p52))) - broadcast(0x1.8p52);
+    // log(1 + f) / f, interpolated at the Chebyshev points of [sqrt(1/2) - 1, sqrt(2) - 1]
+    static constexpr double c[] = {-0x1.7e94f0238f39dp-3, 0x1.a3abd63abb25cp-3,  -0x1.fe1f2bd3d00c2p-3,
+                                   0x1.55246b2362a72p-2,  -0x1.00018035fe520p-1, 0x1.0000102e0e5b9p+0};
+    Vec q = broadcast(0x1.e8b22c6179182p-4);
+    SPARSECRF_UNROLL
+    for (int i = 0; i < 6; ++i) q = q * f + broadcast(c[i]);
+    return kd * broadcast(6.93147180559945286227e-01) + q * f;
+}
+
+// With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Eight numbers z that are all at most
+// `small` get rough logarithms: an error of 4e-7 times their sum.
+void entropy(const double* u, const double* d, double c, double small, std::size_t n, double* slope, double* value) {
+    const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);
     Vec slopes[kParts], values[kParts];
     SPARSECRF_UNROLL
     for (int k = 0; k < kParts; ++k) slopes[k] = values[k] = broadcast(0.0);
     for (std::size_t j = 0; j < n; j += kLanes) {
+        Vec y[kParts], z[kParts], most = broadcast(0.0);
         SPARSECRF_UNROLL
         for (int k = 0; k < kParts; ++k) {
-            const Vec y = load(d + j + k * L);
-            const Vec z = larger(load(u + j + k * L) + factor * y, broadcast(0.0));
-            const Vec l = log_vec(larger(z, least));
-            slopes[k] += y * l;
-            values[k] += z * l;
+            y[k] = load(d + j + k * L);
+            z[k] = larger(load(u + j + k * L) + factor * y[k], broadcast(0.0));
+            most = larger(most, z[k]);
+        }
+        const bool exact = any_greater(most, limit);
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kParts; ++k) {
+            const Vec x = larger(z[k], least), l = exact ? log_vec(x) : rough_log_vec(x);
+            slopes[k] += y[k] * l;
+            values[k] += z[k] * l;
         }
     }
     *slope = reduce(slopes);
     *value = reduce(values);
 }
 
-// With z = x + c y: slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2
-void conjugate(const double* x, const double* y, const double* scale, std::size_t rows, std::size_t stride,
-               double bound, double c, double* slope, double* square) {
+// With z = x + c y and f = scale / times: slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
+// S(z[r, j])^2
+void conjugate(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride, double bound,
+               double c, double* slope, double* square) {
     const Vec b = broadcast(bound), factor = broadcast(c);
     Vec slopes[kParts], squares[kParts];
     SPARSECRF_UNROLL
     for (int k = 0; k < kParts; ++k) slopes[k] = squares[k] = broadcast(0.0);
     for (std::size_t r = 0; r < rows; ++r, x += stride, y += stride) {
-        const Vec f = broadcast(scale[r]);
+        const Vec f = broadcast(of[r].scale / of[r].times);
         for (std::size_t j = 0; j < stride; j += kLanes) {
             SPARSECRF_UNROLL
             for (int k = 0; k < kParts; ++k) {

@@ -13,7 +13,8 @@
 namespace sparsecrf {
 
 struct NgramRows;  // ngram_rows.hpp
-struct DualRows;   // dual_rows.hpp
+struct DualRow;    // dual_rows.hpp
+struct DualRows;
 
 struct Kernels {
     const char* name;
@@ -63,16 +64,19 @@ struct Kernels {
     void (*dual_scores)(const DualRows& of, double* s);
     // d[r] = factor sum_t v du[t]                   over the positions of attribute r; 0 where not allowed
     void (*dual_differences)(const DualRows& of, const double* du, double factor, double* d);
-    // Packs the rows Z, m d and scale / m, m = times, for which S(Z) or S(Z + m d) is nonzero. Returns their number.
-    // The buffers need room for one extra row.
-    std::size_t (*dual_near)(const DualRows& of, const double* d, double* near_Z, double* near_d, double* near_scale);
+    // The same d, and packs the rows Z and m d, m = times, for which S(Z) or S(Z + m d) is nonzero. Returns their
+    // number. The buffers need room for one extra row.
+    std::size_t (*dual_near)(const DualRows& of, const double* du, double factor, double* d, double* near_Z,
+                             double* near_d, DualRow* near);
     // Z[x] += c d[r] for first <= r < end; updates `active`
     void (*dual_add)(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end);
     // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (z is clamped to 1e-300 in the
-    // log)
-    void (*entropy)(const double* u, const double* d, double c, std::size_t n, double* slope, double* value);
-    // With z = x + c y:  slope = sum_r scale[r] sum_j S(z[r, j]) y[r, j], square = sum_r scale[r] sum_j S(z[r, j])^2
-    void (*conjugate)(const double* x, const double* y, const double* scale, std::size_t rows, std::size_t stride,
+    // log; where eight z are at most `small`, the log has an error of 4e-7)
+    void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, double* slope,
+                    double* value);
+    // With z = x + c y, f = scale / times:  slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
+    // S(z[r, j])^2
+    void (*conjugate)(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride,
                       double bound, double c, double* slope, double* square);
     // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j]   for i, j < n; m: [n, stride]. Accesses up to 7 numbers past the
     // end.

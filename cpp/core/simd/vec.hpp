@@ -121,4 +121,19 @@ SPARSECRF_INLINE Vec load(const double* p) {
     return v;
 }
 SPARSECRF_INLINE void store(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
+
+// Whether a > b in some lane. Compilers turn a loop over the lanes into 20 instructions.
+SPARSECRF_INLINE bool any_greater(Vec a, Vec b) {
+#if defined(__AVX512F__) && SPARSECRF_LANES == 8 && !defined(SPARSECRF_ARRAYS) && !defined(_MSC_VER)
+    constexpr int kGreater = 30, kNoRounding = 4;
+    return __builtin_ia32_cmppd512_mask(a, b, kGreater, 0xff, kNoRounding) != 0;
+#elif defined(__AVX__) && SPARSECRF_LANES == 4 && !defined(SPARSECRF_ARRAYS) && !defined(_MSC_VER)
+    return __builtin_ia32_movmskpd256(reinterpret_cast<Vec>(a > b)) != 0;
+#else
+    const IntVec greater = a > b;
+    bool found = false;
+    for (int i = 0; i < L; ++i) found |= greater[i] != 0;
+    return found;
+#endif
+}
 }  // namespace sparsecrf::SPARSECRF_CLONE

@@ -46,14 +46,16 @@ std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t fr
 DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads)
     : space_(checked(corpus, rho1, rho2), features, rho1, rho2),
       u_(corpus),
+      common_(space_, position_of_common_list(corpus)),
       threads_(resolve_threads(threads)),
       shares_(space_.shares(threads_)) {
     space_.set_times(kBatch, /*at_worst=*/false);
-    for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_);
+    for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_, common_);
 }
 
 void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
     space_.set_weights(features, w);
+    common_.fill();
     DualSequence& at = steps_.front().inference();
     const auto pair_numbers = [&](std::int64_t i) {
         return static_cast<std::size_t>((space_.corpus.length(i) - 1) * space_.n_labels * space_.n_labels);
@@ -128,6 +130,7 @@ void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on)
             throw InputError(message("sequences: expected numbers below ", space_.corpus.n_sequences(), ", found ", i));
         }
     }
+    common_.fill();
     for (std::size_t done = 0; done < sequences.size();) {
         done += run_batches(sequences.subspan(done));
         if (go_on && Clock::now() - asked >= kLookUpEvery) {
@@ -165,11 +168,13 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
         for (std::size_t j = 0; j < batch.size(); ++j) {
             steps_[j].add_to_Z(shares_[share], shares_[share + 1], k + 1 == threads_);
         }
+        if (k + 1 == threads_) common_.fill();
     });
     return n;
 }
 
 DualAscent::Values DualAscent::evaluate() {
+    common_.fill();
     std::vector<double> losses(u_.counting.size());
     parallel_for(static_cast<std::int64_t>(u_.counting.size()), threads_, 4, [&](int thread, std::int64_t j) {
         const std::int64_t i = u_.counting[static_cast<std::size_t>(j)];

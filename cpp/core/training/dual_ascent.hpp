@@ -62,6 +62,7 @@ class DualAscent {
 
     DualSpace space_;
     DualDistributions u_;
+    PairMatrix common_;
     const int threads_;
     const std::vector<std::uint32_t> shares_;  // [threads + 1] ranges of the rows of Z that each thread changes
                                                // (DualSpace)

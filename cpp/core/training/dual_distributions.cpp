@@ -19,10 +19,10 @@ DualDistributions::DualDistributions(const Corpus& of)
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
         if (corpus.weight(i) > 0.0 && corpus.length(i) > 0) counting.push_back(i);
         const std::int64_t size = std::max<std::int64_t>(corpus.length(i) - 1, 0) * Y * Y;
-        pair_first_.push_back(pair_first_.back() + (size + kLanes - 1) / kLanes * kLanes);
+        pair_first_.push_back(pair_first_.back() + (size + kLanes - 1) / kLanes * kLanes + kLanes);
     }
     node_values.assign(static_cast<std::size_t>(corpus.n_tokens() * stride), 0.0);
-    pair_values.assign(static_cast<std::size_t>(pair_first_.back()) + kLanes, 0.0);  // kernels read past the end
+    pair_values.assign(static_cast<std::size_t>(pair_first_.back()), 0.0);
     entropy.assign(n, 0.0);
     gap.assign(n, 0.0);
     step.assign(n, kFirstStep);
@@ -68,12 +68,12 @@ double DualDistributions::entropy_of(std::int64_t i) {
     const std::size_t size = static_cast<std::size_t>(corpus.length(i)) * Yp;
     zeros_.resize(std::max({zeros_.size(), size, n_pairs(i)}), 0.0);
     double slope, pairs_log, nodes_log;
-    kernels_.entropy(pairs(i), zeros_.data(), 0.0, n_pairs(i), &slope, &pairs_log);
+    kernels_.entropy(pairs(i), zeros_.data(), 0.0, 0.0, n_pairs(i), &slope, &pairs_log);
     if (size == Yp) {
-        kernels_.entropy(nodes(i), zeros_.data(), 0.0, Yp, &slope, &nodes_log);
+        kernels_.entropy(nodes(i), zeros_.data(), 0.0, 0.0, Yp, &slope, &nodes_log);
         return -nodes_log;
     }
-    kernels_.entropy(nodes(i) + Yp, zeros_.data(), 0.0, size - 2 * Yp, &slope, &nodes_log);
+    kernels_.entropy(nodes(i) + Yp, zeros_.data(), 0.0, 0.0, size - 2 * Yp, &slope, &nodes_log);
     return nodes_log - pairs_log;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/lanes.hpp"
 #include "core/corpus/corpus.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -24,7 +25,7 @@ class DualDistributions {
     }  // [T-1, YY]
     std::size_t n_pairs(std::int64_t i) const {  // padded with zeros to a multiple of 8
         return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
-                                        pair_first_[static_cast<std::size_t>(i)]);
+                                        pair_first_[static_cast<std::size_t>(i)] - kLanes);
     }
 
     // u_i += share * (the labels of the data)
@@ -40,7 +41,8 @@ class DualDistributions {
     const int stride;                        // Yp
     std::vector<std::int64_t> counting;      // sequences with positive weight, ascending
     AlignedVector<double> node_values;       // [P, Yp] u_t(y)
-    AlignedVector<double> pair_values;       // per sequence [T - 1, Y Y], padded: u_t(y', y)
+    AlignedVector<double> pair_values;       // per sequence [T - 1, Y Y], padded: u_t(y', y); then 8 zeros, since
+                                             // kernels read past the end
     std::vector<double> entropy, gap, step;  // [N] H(u_i); last computed w_i KL(u_i || p_i); c of the last step
 
    private:

@@ -21,9 +21,55 @@ double log_of_sum(const double* x, std::size_t n) {
     return most + std::log(sum);
 }
 
+// visit(row, value) for the bigram attributes at a position
+template <class Visit>
+void for_each_bigram(const DualSpace& space, std::int64_t t, Visit visit) {
+    const Corpus& corpus = space.corpus;
+    for (const auto& [lists, list] :
+         {std::pair{&corpus.base_lists, corpus.base[t]}, std::pair{&corpus.rest_lists, corpus.rest[t]}}) {
+        for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
+            visit(static_cast<std::uint32_t>(space.pair_row[lists->id(e)]), lists->value(e));
+        }
+    }
+}
+
 }  // namespace
 
-DualSequence::DualSequence(DualSpace& space)
+std::int64_t position_of_common_list(const Corpus& corpus) {
+    std::vector<std::int64_t> count(corpus.base_lists.size(), 0);
+    std::int64_t common = -1;
+    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+        for (std::int64_t t = corpus.offsets[i] + 1; t < corpus.offsets[i + 1]; ++t) {
+            if (corpus.rest[t] != 0) continue;
+            ++count[corpus.base[t]];
+            if (common < 0 || count[corpus.base[t]] > count[corpus.base[common]]) common = t;
+        }
+    }
+    return common;
+}
+
+void PairMatrix::fill() {
+    if (t < 0) return;
+    const auto Y = static_cast<std::size_t>(space_.n_labels), Yp = static_cast<std::size_t>(space_.stride), n = Y * Y;
+    scores.assign((n + kLanes - 1) / kLanes * kLanes, 0.0);
+    for_each_bigram(space_, t, [&](std::uint32_t row, double value) {
+        const double* Z = space_.Z_pairs.data() + row * space_.pairs;
+        const double factor = -value * space_.of_pair_row[row].scale;
+        for (std::size_t k = 0; k < n; ++k) scores[k] += factor * space_.excess(Z[k]);
+    });
+    const auto [low, high] = std::minmax_element(scores.begin(), scores.begin() + static_cast<long>(n));
+    shift = *high;
+    wide = *high - *low > kWidestLinear;
+    E.assign(Y * Yp, 0.0);
+    by_row.assign(Y * Yp, 0.0);
+    exp_.resize(scores.size());
+    kernels().exp_shifted(scores.data(), shift, static_cast<int>(scores.size()), exp_.data());
+    for (std::size_t a = 0; a < Y; ++a) {
+        for (std::size_t b = 0; b < Y; ++b) E[a * Yp + b] = by_row[b * Yp + a] = exp_[a * Y + b];
+    }
+}
+
+DualSequence::DualSequence(DualSpace& space, const PairMatrix& common)
     : space_(space),
       corpus_(space.corpus),
       kernels_(kernels()),
@@ -32,18 +78,9 @@ DualSequence::DualSequence(DualSpace& space)
       inner_((Y_ * Y_ + kLanes - 1) / kLanes * kLanes),
       e_(Yp_, 0.0),
       u_(Yp_, 0.0),
+      common_(common),
       list_place_(corpus_.base_lists.size(), 0),
       row_place_(space.pair_attribute.size(), 0) {}
-
-template <class Visit>
-void DualSequence::for_each_bigram(std::int64_t t, Visit visit) const {
-    for (const auto& [lists, list] :
-         {std::pair{&corpus_.base_lists, corpus_.base[t]}, std::pair{&corpus_.rest_lists, corpus_.rest[t]}}) {
-        for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
-            visit(static_cast<std::uint32_t>(space_.pair_row[lists->id(e)]), lists->value(e));
-        }
-    }
-}
 
 void DualSequence::take(std::int64_t i) {
     sequence_ = i;
@@ -55,10 +92,11 @@ void DualSequence::take(std::int64_t i) {
 // Positions with the same base list and no rest list share a matrix.
 void DualSequence::find_lists() {
     if (list_of_.size() < n_) list_of_.resize(n_);
-    n_lists_ = 0;
+    lists_.clear();
+    n_own_ = 0;
     rows_.clear();
     const auto add_rows = [&](std::int64_t t) {
-        for_each_bigram(t, [&](std::uint32_t row, double) {
+        for_each_bigram(space_, t, [&](std::uint32_t row, double) {
             if (row_place_[row] < rows_.size() && rows_[row_place_[row]] == row) return;
             row_place_[row] = static_cast<std::uint32_t>(rows_.size());
             rows_.push_back(row);
@@ -69,47 +107,30 @@ void DualSequence::find_lists() {
         const std::int64_t position = first_ + static_cast<std::int64_t>(t);
         const std::uint32_t base = corpus_.base[position];
         const bool shared = corpus_.rest[position] == 0;
-        if (shared && list_place_[base] < n_lists_) {
-            const std::int64_t other = matrices_[list_place_[base]].t;
-            if (corpus_.base[other] == base && corpus_.rest[other] == 0) {
-                list_of_[t] = list_place_[base];
-                continue;
-            }
+        const auto has_list = [&](const PairMatrix& matrix) {
+            return shared && matrix.t >= 0 && corpus_.base[matrix.t] == base && corpus_.rest[matrix.t] == 0;
+        };
+        if (shared && list_place_[base] < lists_.size() && has_list(*lists_[list_place_[base]])) {
+            list_of_[t] = list_place_[base];
+            continue;
         }
-        list_of_[t] = static_cast<std::uint32_t>(n_lists_);
+        list_of_[t] = static_cast<std::uint32_t>(lists_.size());
         if (shared) list_place_[base] = list_of_[t];
-        if (matrices_.size() == n_lists_) matrices_.emplace_back();
-        matrices_[n_lists_++].t = position;
         add_rows(position);
-    }
-}
-
-void DualSequence::fill(Matrix& matrix) {
-    matrix.scores.assign(inner_, 0.0);
-    const std::size_t n = Y_ * Y_;
-    for_each_bigram(matrix.t, [&](std::uint32_t row, double value) {
-        const double* Z = space_.Z_pairs.data() + row * space_.pairs;
-        const double factor = -value * space_.pair_scale[row];
-        for (std::size_t k = 0; k < n; ++k) matrix.scores[k] += factor * space_.excess(Z[k]);
-    });
-    const auto [low, high] = std::minmax_element(matrix.scores.begin(), matrix.scores.begin() + static_cast<long>(n));
-    matrix.shift = *high;
-    if (*high - *low > kWidestLinear) logarithmic_ = true;
-    matrix.E.assign(Y_ * Yp_, 0.0);
-    matrix.by_row.assign(Y_ * Yp_, 0.0);
-    sum_.resize(std::max(sum_.size(), inner_));
-    kernels_.exp_shifted(matrix.scores.data(), matrix.shift, static_cast<int>(inner_), sum_.data());
-    for (std::size_t a = 0; a < Y_; ++a) {
-        for (std::size_t b = 0; b < Y_; ++b) {
-            matrix.E[a * Yp_ + b] = matrix.by_row[b * Yp_ + a] = sum_[a * Y_ + b];
+        if (has_list(common_)) {
+            lists_.push_back(&common_);
+            continue;
         }
+        if (own_.size() == n_own_) own_.emplace_back(space_, position);
+        own_[n_own_].t = position;
+        lists_.push_back(&own_[n_own_++]);
     }
 }
 
 void DualSequence::add_start() {
-    for_each_bigram(first_, [&](std::uint32_t row, double value) {
+    for_each_bigram(space_, first_, [&](std::uint32_t row, double value) {
         const double* Z = space_.Z_pairs.data() + row * space_.pairs + Y_ * Y_;
-        const double factor = -value * space_.pair_scale[row];
+        const double factor = -value * space_.of_pair_row[row].scale;
         for (std::size_t y = 0; y < Y_; ++y) s_[y] += factor * space_.excess(Z[y]);
     });
 }
@@ -120,8 +141,8 @@ void DualSequence::forward(std::int64_t i) {
     s_.assign(n_ * Yp_, 0.0);
     kernels_.dual_scores(space_.rows(i), s_.data());
     add_start();
-    logarithmic_ = false;
-    for (std::size_t l = 0; l < n_lists_; ++l) fill(matrices_[l]);
+    for (std::size_t l = 0; l < n_own_; ++l) own_[l].fill();
+    logarithmic_ = std::any_of(lists_.begin(), lists_.end(), [](const PairMatrix* matrix) { return matrix->wide; });
     if (logarithmic_) {
         forward_log();
     } else {
@@ -199,16 +220,18 @@ void DualSequence::backward_log() {
 }
 
 void DualSequence::pair_differences(const double* u, double* d) {
+    clear_sums();
     for (std::size_t t = 1; t < n_; ++t, u += Y_ * Y_, d += Y_ * Y_) {
         if (!logarithmic_) {
             kernels_.pair_differences(row(alpha_, t - 1), at(t).E.data(), row(v_, t), u, static_cast<int>(Y_),
                                       static_cast<int>(Yp_), d);
-            continue;
+        } else {
+            for (std::size_t k = 0; k < Y_ * Y_; ++k) {
+                const double log_p = row(alpha_, t - 1)[k / Y_] + at(t).scores[k] + row(v_, t)[k % Y_] - log_z_;
+                d[k] = std::exp(log_p) - u[k];
+            }
         }
-        for (std::size_t k = 0; k < Y_ * Y_; ++k) {
-            const double log_p = row(alpha_, t - 1)[k / Y_] + at(t).scores[k] + row(v_, t)[k % Y_] - log_z_;
-            d[k] = std::exp(log_p) - u[k];
-        }
+        add_to_sum(t, d);
     }
 }
 
@@ -226,32 +249,34 @@ double DualSequence::score_of_labels() const {
 
 double DualSequence::score(const double* nodes, const double* pairs) {
     double sum = kernels_.dot(s_.data(), nodes, static_cast<int>(n_ * Yp_));
-    sum_.assign(std::max<std::size_t>(n_lists_, 1) * inner_, 0.0);
-    for (std::size_t t = 1; t < n_; ++t) {
-        kernels_.axpy(1.0, pairs + (t - 1) * Y_ * Y_, static_cast<int>(inner_), sum_.data() + list_of_[t] * inner_);
-    }
-    for (std::size_t l = 0; l < n_lists_; ++l) {
-        // The numbers after the last pair belong to other positions.
-        std::fill(sum_.begin() + static_cast<long>(l * inner_ + Y_ * Y_),
-                  sum_.begin() + static_cast<long>((l + 1) * inner_), 0.0);
-        sum += kernels_.dot(matrices_[l].scores.data(), sum_.data() + l * inner_, static_cast<int>(inner_));
+    sum_pairs(pairs);
+    for (std::size_t l = 0; l < lists_.size(); ++l) {
+        sum += kernels_.dot(lists_[l]->scores.data(), sum_.data() + l * inner_, static_cast<int>(inner_));
     }
     return sum;
 }
 
-void DualSequence::sum_pairs(const double* nodes, const double* d, AlignedVector<double>& out) {
+void DualSequence::clear_sums() { sum_.assign(lists_.size() * inner_, 0.0); }
+
+// The numbers after the last pair of a sum belong to other positions; `scores` has zeros there.
+void DualSequence::add_to_sum(std::size_t t, const double* d) {
+    kernels_.axpy(1.0, d, static_cast<int>(inner_), sum_.data() + list_of_[t] * inner_);
+}
+
+void DualSequence::sum_pairs(const double* d) {
+    clear_sums();
+    for (std::size_t t = 1; t < n_; ++t) add_to_sum(t, d + (t - 1) * Y_ * Y_);
+}
+
+void DualSequence::sum_by_row(const double* nodes, AlignedVector<double>& out) {
     out.assign(rows_.size() * space_.pairs, 0.0);
     if (n_ == 0) return;
-    for_each_bigram(first_, [&](std::uint32_t row, double value) {
+    for_each_bigram(space_, first_, [&](std::uint32_t row, double value) {
         double* to = out.data() + row_place_[row] * space_.pairs + Y_ * Y_;
         for (std::size_t y = 0; y < Y_; ++y) to[y] += value * nodes[y];
     });
-    sum_.assign(std::max<std::size_t>(n_lists_, 1) * inner_, 0.0);
-    for (std::size_t t = 1; t < n_; ++t) {
-        kernels_.axpy(1.0, d + (t - 1) * Y_ * Y_, static_cast<int>(inner_), sum_.data() + list_of_[t] * inner_);
-    }
-    for (std::size_t l = 0; l < n_lists_; ++l) {
-        for_each_bigram(matrices_[l].t, [&](std::uint32_t row, double value) {
+    for (std::size_t l = 0; l < lists_.size(); ++l) {
+        for_each_bigram(space_, lists_[l]->t, [&](std::uint32_t row, double value) {
             double* to = out.data() + row_place_[row] * space_.pairs;
             for (std::size_t k = 0; k < Y_ * Y_; ++k) to[k] += value * sum_[l * inner_ + k];
         });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "core/simd/kernels.hpp"
@@ -10,10 +11,33 @@
 
 namespace sparsecrf {
 
+// The pair matrix of one list of bigram attributes.
+class PairMatrix {
+   public:
+    PairMatrix(const DualSpace& space, std::int64_t position) : t(position), space_(space) {}
+
+    // From the present weights.
+    void fill();
+
+    std::int64_t t;                   // a position that has the list; below 0: none
+    AlignedVector<double> scores;     // [Y Y], padded with zeros
+    AlignedVector<double> E, by_row;  // [Y, Yp] exp(score - shift): E[y', y] and its transpose
+    double shift = 0.0;               // the largest score
+    bool wide = false;                // the scores differ too much for the linear domain
+
+   private:
+    const DualSpace& space_;
+    AlignedVector<double> exp_;  // [Y Y], padded
+};
+
+// A position with the list that most positions after the first of a sequence have, or -1.
+std::int64_t position_of_common_list(const Corpus& corpus);
+
 // Holds scratch space: one per thread.
 class DualSequence {
    public:
-    explicit DualSequence(DualSpace& space);
+    // `common`: the matrix of a common list, which must be up to date.
+    DualSequence(DualSpace& space, const PairMatrix& common);
 
     // Computes scores and log Z of sequence i.
     void forward(std::int64_t i);
@@ -28,35 +52,29 @@ class DualSequence {
     // theta . F of the sequence's own labels, and theta . E_u F for node [T, Yp] and pair [T - 1, Y Y] probabilities.
     double score_of_labels() const;
     double score(const double* nodes, const double* pairs);
-    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; also writes up to 7 numbers past the end
+    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; also writes up to 7 numbers past the end, and calls
+    // sum_pairs
     void pair_differences(const double* u, double* d);
 
+    // Sums d [T - 1, Y Y] over the positions of each list.
+    void sum_pairs(const double* d);
     // The distinct pair rows (DualSpace::Z_pairs) of the sequence's attributes, and the change of E_u F in them: sum_t
-    // v d_t for nodes d [T, Yp] and pairs d [T - 1, Y Y], into out [rows, pairs].
+    // v d_t for nodes d [T, Yp] and the sums of sum_pairs, into out [rows, pairs].
     const std::vector<std::uint32_t>& pair_rows() const { return rows_; }
-    void sum_pairs(const double* nodes, const double* d, AlignedVector<double>& out);
+    void sum_by_row(const double* nodes, AlignedVector<double>& out);
     // Without weights: prepares only the lists of positions and pair_rows().
     void take(std::int64_t i);
 
    private:
-    // The pair matrix of one list of bigram attributes.
-    struct Matrix {
-        AlignedVector<double> scores;     // [Y Y], padded
-        AlignedVector<double> E, by_row;  // [Y, Yp] exp(score - shift): E[y', y] and its transpose
-        double shift = 0.0;               // the largest score
-        std::int64_t t = 0;               // a position that has the list
-    };
-    template <class Visit>
-    void for_each_bigram(std::int64_t t, Visit visit) const;  // visit(row, value) for the attributes at a position
     void find_lists();
-    void fill(Matrix& matrix);
     void add_start();
     void forward_linear();
     void backward_linear();
     void forward_log();
     void backward_log();
-    Matrix& at(std::size_t t) { return matrices_[list_of_[t]]; }
-    const Matrix& at(std::size_t t) const { return matrices_[list_of_[t]]; }
+    void clear_sums();
+    void add_to_sum(std::size_t t, const double* d);
+    const PairMatrix& at(std::size_t t) const { return *lists_[list_of_[t]]; }
     double* row(AlignedVector<double>& of, std::size_t t) { return of.data() + t * Yp_; }
 
     DualSpace& space_;
@@ -69,8 +87,10 @@ class DualSequence {
     bool logarithmic_ = false;                 // pair scores differ too much for the linear domain
     AlignedVector<double> s_, alpha_, v_, p_;  // [T, Yp]; in the log domain alpha_ and v_ are logarithms
     AlignedVector<double> e_, u_, sum_;        // [Yp], [Yp], [lists, inner_]
-    std::vector<Matrix> matrices_;             // for the lists of the sequence, the first n_lists_ in use
-    std::size_t n_lists_ = 0;
+    const PairMatrix& common_;
+    std::deque<PairMatrix> own_;  // matrices of other lists, the first n_own_ in use
+    std::size_t n_own_ = 0;
+    std::vector<const PairMatrix*> lists_;         // the lists of the sequence
     std::vector<std::uint32_t> list_of_;           // [T] list of each position after the first
     std::vector<std::uint32_t> list_place_;        // [base lists] index of those without a rest list
     std::vector<std::uint32_t> rows_, row_place_;  // pair rows of this sequence; [rows] their indices

@@ -183,15 +183,14 @@ void DualSpace::restrict_pairs(const FeatureSet& features) {
 void DualSpace::set_times(int batch, bool at_worst) {
     constexpr double kOverlap = 0.5;
     const double N = static_cast<double>(std::max<std::int64_t>(corpus.n_sequences(), 1));
-    const auto set = [&](const std::vector<double>& sequences, std::vector<double>& to) {
-        to.clear();
-        for (const double n : sequences) {
-            to.push_back(at_worst ? std::clamp(n, 1.0, static_cast<double>(batch))
-                                  : 1.0 + kOverlap * (batch - 1) * n / N);
+    const auto set = [&](const std::vector<double>& sequences, std::vector<DualRow>& to) {
+        for (std::size_t r = 0; r < sequences.size(); ++r) {
+            to[r].times = at_worst ? std::clamp(sequences[r], 1.0, static_cast<double>(batch))
+                                   : 1.0 + kOverlap * (batch - 1) * sequences[r] / N;
         }
     };
-    set(sequences_, times);
-    set(pair_sequences_, pair_times);
+    set(sequences_, of_row);
+    set(pair_sequences_, of_pair_row);
 }
 
 std::vector<std::uint32_t> DualSpace::shares(int n) const {
@@ -219,8 +218,7 @@ DualRows DualSpace::rows(std::int64_t i) {
             stride,
             rho1,
             Z.data(),
-            scale.data(),
-            times.data(),
+            of_row.data(),
             active.data(),
             allowed_.empty() ? nullptr : allowed_.data()};
 }
@@ -322,10 +320,12 @@ void DualSpace::find_active() {
 
 void DualSpace::set_eta(double eta) {
     eta_ = eta;
-    scale.resize(mass_.size());
-    pair_scale.resize(pair_mass_.size());
-    for (std::size_t r = 0; r < mass_.size(); ++r) scale[r] = n_of_[r] / (rho2 + eta * mass_[r]);
-    for (std::size_t r = 0; r < pair_mass_.size(); ++r) pair_scale[r] = 1.0 / (rho2 + eta * pair_mass_[r] / n_labels);
+    of_row.resize(mass_.size());
+    of_pair_row.resize(pair_mass_.size());
+    for (std::size_t r = 0; r < mass_.size(); ++r) of_row[r].scale = n_of_[r] / (rho2 + eta * mass_[r]);
+    for (std::size_t r = 0; r < pair_mass_.size(); ++r) {
+        of_pair_row[r].scale = 1.0 / (rho2 + eta * pair_mass_[r] / n_labels);
+    }
 }
 
 void DualSpace::add_centers() {

@@ -78,9 +78,8 @@ class DualSpace {
     std::vector<std::uint32_t> pair_attribute;  // [rows] the attribute of a row
     AlignedVector<double> Z_pairs;              // [rows, pairs]
     AlignedVector<double> allowed_pairs;        // [rows, pairs] 1 for a feature, otherwise 0; or empty
-    std::vector<double> times, pair_times;      // [R], [rows] multiplicity of a change in the line search
-    std::vector<double> scale, pair_scale;      // [R], [rows] n / (rho2 + kappa), where n is the number of attributes
-                                                // of the row (1 for pairs)
+    std::vector<DualRow> of_row, of_pair_row;   // [R], [rows] scale: n / (rho2 + kappa), where n is the number of
+                                                // attributes of the row (1 for pairs)
 
    private:
     struct Center {

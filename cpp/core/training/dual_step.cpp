@@ -10,6 +10,7 @@ namespace {
 constexpr double kLonger = 1.6;  // the first c that a search tries, relative to the last one
 constexpr double kPast = 0.3;    // how far it may overshoot the peak: fraction of the initial slope
 constexpr int kMostTrials = 12;
+constexpr double kSmall = 1e-4;  // probabilities that need only rough logarithms: an error below 1e-9 per position
 
 }  // namespace
 
@@ -49,22 +50,21 @@ void DualStep::find_rows() {
     for (AlignedVector<double>* of : {&d_rows_, &near_Z_, &near_d_}) {
         of->resize(std::max(of->size(), (rows.n + 1) * stride));
     }
-    kernels_.dual_differences(rows, d_nodes_.data(), weight_, d_rows_.data());
-    near_scale_.resize(std::max(near_scale_.size(), rows.n + 1));
-    n_near_ = kernels_.dual_near(rows, d_rows_.data(), near_Z_.data(), near_d_.data(), near_scale_.data());
-    at_.sum_pairs(d_nodes_.data(), d_pairs_.data(), d_own_);
+    near_.resize(std::max(near_.size(), rows.n + 1));
+    n_near_ = kernels_.dual_near(rows, d_nodes_.data(), weight_, d_rows_.data(), near_Z_.data(), near_d_.data(),
+                                 near_.data());
+    at_.sum_by_row(d_nodes_.data(), d_own_);
     n_own_ = at_.pair_rows().size();
     own_Z_.resize(d_own_.size());
     own_d_.resize(d_own_.size());
-    own_scale_.resize(n_own_);
+    own_.resize(n_own_);
     for (std::size_t r = 0; r < n_own_; ++r) {
         const std::size_t row = at_.pair_rows()[r], first = row * space_.pairs;
-        const double m = space_.pair_times[row];
-        own_scale_[r] = space_.pair_scale[row] / m;
+        own_[r] = space_.of_pair_row[row];
         for (std::size_t j = 0; j < space_.pairs; ++j) {
             double& d = d_own_[r * space_.pairs + j];
             d *= space_.allowed_pairs.empty() ? weight_ : weight_ * space_.allowed_pairs[first + j];
-            own_d_[r * space_.pairs + j] = m * d;
+            own_d_[r * space_.pairs + j] = own_[r].times * d;
             own_Z_[r * space_.pairs + j] = space_.Z_pairs[first + j];
         }
     }
@@ -82,10 +82,10 @@ double DualStep::search() {
     const double sign = single ? -1.0 : 1.0;  // sign of the node terms in H
     const auto conjugate = [&](double c, double& slope) {
         double slope_own, square, square_own;
-        kernels_.conjugate(near_Z_.data(), near_d_.data(), near_scale_.data(), n_near_, stride, space_.rho1, c, &slope,
+        kernels_.conjugate(near_Z_.data(), near_d_.data(), near_.data(), n_near_, stride, space_.rho1, c, &slope,
                            &square);
-        kernels_.conjugate(own_Z_.data(), own_d_.data(), own_scale_.data(), n_own_, space_.pairs, space_.rho1, c,
-                           &slope_own, &square_own);
+        kernels_.conjugate(own_Z_.data(), own_d_.data(), own_.data(), n_own_, space_.pairs, space_.rho1, c, &slope_own,
+                           &square_own);
         slope += slope_own;
         return (square + square_own) / 2.0;
     };
@@ -94,8 +94,8 @@ double DualStep::search() {
     double c = std::min(1.0, kLonger * u_.step[k]);
     for (int trial = 0; trial < kMostTrials; ++trial) {
         double slope_pairs, slope_nodes, pairs_log, nodes_log;
-        kernels_.entropy(u_.pairs(i_), d_pairs_.data(), c, u_.n_pairs(i_), &slope_pairs, &pairs_log);
-        kernels_.entropy(u, d, c, n_inner, &slope_nodes, &nodes_log);
+        kernels_.entropy(u_.pairs(i_), d_pairs_.data(), c, kSmall, u_.n_pairs(i_), &slope_pairs, &pairs_log);
+        kernels_.entropy(u, d, c, kSmall, n_inner, &slope_nodes, &nodes_log);
         const double entropy = sign * nodes_log - pairs_log;
         const double after = conjugate(c, slope);
         slope = weight_ * (sign * slope_nodes - slope_pairs) - slope;
@@ -143,7 +143,8 @@ void DualStep::add_expectations(std::int64_t i) {
     kernels_.dual_differences(rows, d_nodes_.data(), corpus.weight(i), d_rows_.data());
     kernels_.dual_add(rows, d_rows_.data(), 1.0, 0, rows.n);
     at_.take(i);
-    at_.sum_pairs(d_nodes_.data(), d_pairs_.data(), d_own_);
+    at_.sum_pairs(d_pairs_.data());
+    at_.sum_by_row(d_nodes_.data(), d_own_);
     for (std::size_t r = 0; r < at_.pair_rows().size(); ++r) {
         const std::size_t first = at_.pair_rows()[r] * space_.pairs;
         for (std::size_t j = 0; j < space_.pairs; ++j) {

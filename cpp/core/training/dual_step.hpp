@@ -23,7 +23,8 @@ namespace sparsecrf {
 // Holds scratch space: one per sequence of a batch.
 class DualStep {
    public:
-    DualStep(DualSpace& space, DualDistributions& u) : space_(space), u_(u), at_(space), kernels_(kernels()) {}
+    DualStep(DualSpace& space, DualDistributions& u, const PairMatrix& common)
+        : space_(space), u_(u), at_(space, common), kernels_(kernels()) {}
 
     // Moves u_i and leaves Z unchanged.
     void take(std::int64_t i);
@@ -53,7 +54,7 @@ class DualStep {
     AlignedVector<double> d_rows_, d_own_;  // [rows, Yp], [pair rows, pairs] the change of Z
     AlignedVector<double> near_Z_, near_d_, own_Z_, own_d_;  // rows that can affect the search, and m_r times their
                                                              // change
-    std::vector<double> near_scale_, own_scale_;
+    std::vector<DualRow> near_, own_;
 };
 
 }  // namespace sparsecrf
