@@ -74,11 +74,12 @@ struct Corpus {
     // "sequence 3, position 7" for a position of the corpus.
     std::string where(std::int64_t position) const;
 
-    // The attributes of a position, ascending; base and rest lists are merged.
+    // The attributes of a position, in ascending order; base and rest lists are merged.
     std::vector<Attribute> unigram_attributes(std::int64_t position) const;
     std::vector<Attribute> bigram_attributes(std::int64_t position) const;
 
-    // visit(attribute, value) for the attributes in the unigram list, the bigram lists and the dense columns of a position.
+    // visit(attribute, value) for the attributes in the unigram list, the bigram lists or the dense columns of a
+    // position.
     template <class Visit>
     void for_each_unigram(std::int64_t position, Visit visit) const {
         unigram_lists.for_each(unigram[position], visit);

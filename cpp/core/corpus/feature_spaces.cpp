@@ -31,7 +31,8 @@ std::vector<char> with_labels(const Corpus& corpus) {
 }
 
 // Collects the (attribute, cell) pairs that each(add) reports through add(x, cell), possibly repeatedly, as rows:
-// attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], ascending. `may` marks the attributes that can occur.
+// attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], in ascending order. `may` marks the attributes that can
+// occur.
 //
 // Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, each(add) is called several
 // times, once for each range of rows that fits.

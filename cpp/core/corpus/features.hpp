@@ -41,8 +41,8 @@ struct FeatureSet {
                std::span<const std::int32_t> unigram_label, std::span<const std::int32_t> bigram_attribute,
                std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_label);
 
-    // The set with these feature numbers, ascending (see Numbering). `table` defines the n-grams among them; `parts` is
-    // null if labels have no parts.
+    // The set with these feature numbers, in ascending order (see Numbering). `table` defines the n-grams among them;
+    // `parts` is null if labels have no parts.
     static FeatureSet from_numbers(std::int64_t n_labels, std::int64_t n_attributes,
                                    std::span<const std::int64_t> numbers, const NgramTable* table = nullptr,
                                    std::shared_ptr<const LabelParts> parts = nullptr);
@@ -75,14 +75,14 @@ struct FeatureSet {
         return std::span(ngram_of).subspan(ngram_ptr[x], ngram_ptr[x + 1] - ngram_ptr[x]);
     }
 
-    // The label pairs for which attribute x has bigram features, ascending.
+    // The label pairs for which attribute x has bigram features, in ascending order.
     std::span<const std::uint32_t> bigram_pairs_of(std::uint32_t x) const {
         return std::span(bigram_pair)
             .subspan(static_cast<std::size_t>(bigram_ptr[x]),
                      static_cast<std::size_t>(bigram_ptr[x + 1] - bigram_ptr[x]));
     }
 
-    // The class pairs for which attribute x has features, ascending.
+    // The class pairs for which attribute x has features, in ascending order.
     std::span<const std::uint32_t> class_pairs_of(std::uint32_t x) const {
         if (class_ptr.empty()) return {};
         return std::span(class_pair)

@@ -15,7 +15,7 @@ class BasePairs {
    public:
     BasePairs(const Corpus& corpus, const FeatureSet& features);
 
-    // The pairs of all features of a list's attributes, ascending, including the start row.
+    // The pairs of all features of a list's attributes, in ascending order, including the start row.
     std::span<const std::uint32_t> of(std::uint32_t list) const {
         return std::span(pair_).subspan(ptr_[list], ptr_[list + 1] - ptr_[list]);
     }

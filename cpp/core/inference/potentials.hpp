@@ -77,7 +77,7 @@ class Potentials {
     // keep_zeros every pair with a feature is listed, otherwise only pairs with a nonzero weight.
     void rest(std::int64_t position, Pairs pairs, bool keep_zeros, PairScores& out) const;
 
-    // The pairs of a base list that have a feature, ascending; needs `pairs`.
+    // The pairs of a base list that have a feature, in ascending order; needs `pairs`.
     std::span<const std::uint32_t> pairs_of_list(std::uint32_t list) const { return pairs_->of(list); }
 
     // Call after weights have changed in the arrays passed to `assign`: recomputes the tables of these lists.

@@ -23,7 +23,7 @@ inline constexpr double kCancelled = 0x1p-10;
 
 enum class Kernel { automatic, sparse, dense, log };
 
-// Scores of some label pairs, ascending.
+// Scores of some label pairs, in ascending order.
 struct PairScores {
     std::vector<std::uint32_t> pair;
     std::vector<double> score;
@@ -65,9 +65,9 @@ class Transition {
     // classes. Keeps a reference to its parts. Null: no label classes.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
                 const ClassScores* classes = nullptr);
-    // After `assign`: the same pairs (all of them, including the start row, ascending) with new finite scores; the
-    // layout is kept. scores: one per pair, padded with zeros to a multiple of kLanes. `classes`: required if `assign`
-    // had them.
+    // After `assign`: the same pairs (all of them, including the start row, in ascending order) with new finite scores;
+    // the layout is kept. scores: one per pair, padded with zeros to a multiple of kLanes. `classes`: required if
+    // `assign` had them.
     void renew(std::span<const std::uint32_t> pairs, const double* scores, const ClassScores* classes = nullptr);
     // E of each of these pairs; needs `renew`.
     const double* renewed() const {

@@ -21,7 +21,7 @@ class ComposedIds {
    public:
     ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> table);
 
-    // [J] The lines handled by this class, ascending.
+    // [J] The lines handled by this class, in ascending order.
     const std::vector<std::uint32_t>& lines() const { return known_; }
     // Call this when all words are renumbered.
     void forget();

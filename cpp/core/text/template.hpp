@@ -86,7 +86,7 @@ class Template {
 
     // The macro values for the words of sequences: call `read` before `expand` and `hash`.
     WordValues values() const { return {functions_, columns_}; }
-    // The columns that macros read, ascending.
+    // The columns that macros read, in ascending order.
     const std::vector<std::int64_t>& columns() const { return columns_; }
 
     // The row of a macro.

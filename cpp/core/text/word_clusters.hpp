@@ -55,10 +55,10 @@ class WordClusters {
         std::int32_t word;  // a word, or n_words + 0 for the end of a sentence, + 1 for a rare word
         Count n;
     };
-    // A word's neighbours by class, for nonzero n.
+    // The neighbours of a word, counted by class.
     struct Around {
-        std::vector<Count> n;               // [classes] reset to zero between words
-        std::vector<std::int64_t> classes;  // with n > 0
+        std::vector<Count> n;               // [classes] count; reset to zero between words
+        std::vector<std::int64_t> classes;  // those with n > 0
         void add(std::int64_t c, Count more);
         void clear();
     };

@@ -45,7 +45,7 @@ void mirror(std::span<double> h, std::size_t n, int threads) {
 
 class BlockCurvature {
    public:
-    // block: indices of features in the set, ascending.
+    // block: indices of features in the set, in ascending order.
     BlockCurvature(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                    std::span<const std::int64_t> block);
 

@@ -111,7 +111,7 @@ class DualSpace {
     std::vector<Center> centers_;                     // ascending
     std::vector<std::uint32_t> one_of_;               // [R] the first attribute of a row
     std::vector<std::uint8_t> allowed_;               // [R, Yp / 8] bits, or empty
-    // The rows of each sequence, without duplicates, ascending.
+    // The rows of each sequence, without duplicates, in ascending order.
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
     std::vector<std::uint32_t> row_;

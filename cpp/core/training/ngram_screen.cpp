@@ -29,8 +29,8 @@ constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // cells: labels 
 
 class NgramScreen {
    public:
-    // listed: indices in the set, ascending, of features with at least two labels that do not begin with the start
-    // label.
+    // listed: indices in the set, in ascending order, of features with at least two labels that do not begin with the
+    // start label.
     NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                 std::span<const std::int64_t> listed);
 

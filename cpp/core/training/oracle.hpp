@@ -48,14 +48,14 @@ class Oracle {
     double gradient(const FeatureSet& features, std::span<const double> w, std::span<double> g, std::span<double> h,
                     std::span<const double> counts = {});
 
-    // Curvature between the features of a block (indices in the set, ascending) at w, over every n-th item
+    // Curvature between the features of a block (indices in the set, in ascending order) at w, over every n-th item
     // (block_curvature.cpp).  h: [M, M]
     void block_curvature(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> block,
                          int every, std::span<double> h);
 
-    // The dual point at w with a factor for each sequence (sequence_factors.cpp). listed: indices in the set,
-    // ascending. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora, which
-    // keep s = 1; on return that of this corpus alone with the new factors.
+    // The dual point at w with a factor for each sequence (sequence_factors.cpp). listed: indices in the set, in
+    // ascending order. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora,
+    // which keep s = 1; on return that of this corpus alone with the new factors.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                             const FactorOptions& options, std::span<double> G);
 

@@ -38,8 +38,8 @@ struct Masses {
 };
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
 
-// Sums of a shard by cell (x, y), ascending: four consecutive ranges, each numbered like unigram features (with label
-// parts only in the first), for unigram attributes, A, B, and B at first positions.
+// Sums of a shard by cell (x, y), in ascending order: four consecutive ranges, each numbered like unigram features
+// (with label parts only in the first), for unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s
@@ -57,7 +57,7 @@ class Screen final : public BlockSums {
     void add(int thread, std::size_t b, BlockRows& rows, Turn& turn) override;
     // Call once after the last block.
     void finish(const Potentials& potentials);
-    // Numbers of the candidates (FeatureSet::from_numbers), ascending, for a corpus with a single shard.
+    // Numbers of the candidates (FeatureSet::from_numbers), in ascending order, for a corpus with a single shard.
     std::vector<std::int64_t> candidates() const;
     // What a shard reports: the sums above `fraction` (c) times its share of the bound.
     ShardSums sums_above(double fraction) const;
@@ -84,7 +84,7 @@ class Screen final : public BlockSums {
     std::vector<std::uint32_t> lists_to_bound() const;
     // By row of previous_: the base lists of its attribute, with |value|; empty if their bounds are not known.
     std::vector<std::vector<std::pair<std::uint32_t, double>>> base_lists_of_attributes() const;
-    // visit(rows, row, cell, upper bound of the sum) for unigram attributes, ascending.
+    // visit(rows, row, cell, upper bound of the sum) for unigram attributes, in ascending order.
     template <class Visit>
     void each_unigram(Visit visit) const;
 

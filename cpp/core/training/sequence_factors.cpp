@@ -80,7 +80,7 @@ class OneSequence {
 
 class SequenceFactors {
    public:
-    // listed: indices of features in the set, ascending; every other feature of the set has weight 0.
+    // listed: indices of features in the set, in ascending order; every other feature of the set has weight 0.
     SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
                     std::span<const std::int64_t> listed, std::span<const double> centre);
 

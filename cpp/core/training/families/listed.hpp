@@ -62,7 +62,7 @@ struct ListedRows {
     std::vector<std::uint32_t> ptr, cell, place;  // [X + 1], [features], [features] index in the list
 
     // of_set, cells: the rows of the family, whose first feature has the index `offset` in the set.
-    // listed: indices in the set, ascending.
+    // listed: indices in the set, in ascending order.
     template <class Cells>
     ListedRows(const std::vector<std::int64_t>& of_set, const Cells& cells, std::int64_t offset,
                std::span<const std::int64_t> listed)

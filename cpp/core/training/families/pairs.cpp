@@ -41,7 +41,7 @@ double dot(const double* a, const double* v, std::size_t n) {
     return (s0 + s2) + (s1 + s3);
 }
 
-// Returns the distinct values of x (all < n), ascending, and replaces each x by its index among them.
+// Returns the distinct values of x (all < n), in ascending order, and replaces each x by its index among them.
 std::vector<std::uint16_t> compress(std::vector<std::uint16_t>& x, int n) {
     std::vector<std::uint16_t> index(static_cast<std::size_t>(n), 0), distinct;
     for (const std::uint16_t k : x) index[k] = 1;
