@@ -33,4 +33,4 @@ class Declared:
         self.parse, self.capabilities = parse, capabilities
 
 
-THREADS = Declared("Number of threads; 0: all cores.", "--threads", metavar="N", min=0, max=1024)
+THREADS = Declared("Number of threads (0 for all cores).", "--threads", metavar="N", min=0, max=1024)

@@ -84,7 +84,7 @@ def test_mistakes():
         word_clusters([["a", "b"]])
     with pytest.raises(InputError, match=r"sentence 1: expected.*list.*words without.*found 'a b'"):
         word_clusters([["a"], "a b"])
-    with pytest.raises(InputError, match="n_clusters: expected a whole number from 1, found 0"):
+    with pytest.raises(InputError, match="n_clusters: expected a positive integer, found 0"):
         word_clusters([["a"]], n_clusters=0)
     with pytest.raises(FileNotFoundError):
         word_clusters(files=["nowhere.txt"])

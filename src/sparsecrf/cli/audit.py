@@ -148,7 +148,7 @@ def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
 
 
 def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: list[Any], *, quiet: bool) -> list[Judged]:
-    """The folds; after Ctrl-C those that are done."""
+    """The folds; after Ctrl-C, only those that are done."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.contrib.audit.out_of_fold import judged_folds
     from sparsecrf.path.folds import documents

@@ -33,7 +33,7 @@ def calibrate(
         bool,
         typer.Option(
             "--json",
-            help="Print the numbers of sentences by kind of answer, and the share whose best labels are right.",
+            help="Print how many sentences each calibration used, and the share whose best labels are right.",
         ),
     ] = False,
     quiet: Quiet = False,

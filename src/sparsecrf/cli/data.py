@@ -144,7 +144,7 @@ def clusters(
     columns: Annotated[
         bool, typer.Option("--columns", help="TEXT are column files with the word in the first column.")
     ] = False,
-    threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads; 0: all cores.")] = 0,
+    threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads (0 for all cores).")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
 ) -> None:
     """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.

@@ -1,4 +1,5 @@
-"""`sparsecrf label` without Typer, whose import takes several times as long as Python, the core and a model together.
+"""`sparsecrf label` without Typer, which takes several times as long to import as Python, the core and a model take to
+load together.
 
 Only valid, plainly spelled arguments are handled here. Help, completion, unusual spellings and errors are left to
 Typer, so that each message exists once.

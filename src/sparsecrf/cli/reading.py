@@ -32,7 +32,7 @@ _TYPED = {
 
 
 def asked_recipe(inputs: Inputs) -> Recipe:
-    """The recipe that the options describe: that of --recipe, overridden by other options."""
+    """The recipe that the options describe: --recipe, overridden by other options."""
     given: dict[str, Any] = {}
     for name in SETTINGS:
         value = getattr(inputs, name, None)
@@ -66,7 +66,7 @@ def _named_file(text: str, table: str) -> tuple[str, str]:
 
 
 def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
-    """The complete recipe for the data; settings that are not given are those of the model of --init."""
+    """The complete recipe for the data; settings that are not given come from the --init model."""
 
     asked = asked_recipe(inputs)
     recipe = asked.resolved(inputs.data[0], None if init is None else recipe_of(init))

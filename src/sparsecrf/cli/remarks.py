@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparsecrf.shards.dataset import Dataset
 
 _TOKENS = 100  # tokens to look at: a few milliseconds, after the answers are written
-_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # lines that hold as many tokens, with comments and blank lines
+_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # enough lines for these tokens, with comments and blank lines
 _FEWEST = 50  # a sentence or two may consist of new words only
 _SHARE = 0.05
 
@@ -35,7 +35,7 @@ def unknown_remark(
 
     A warning if the model knows almost none of the attributes of the first tokens of a file, else None. A model with
     few weights knows few attributes of any text, but then the text has many of those that it knows: the warning
-    requires both shares to be small. `piece` is the first of the file.
+    requires both shares to be small. `piece` is the first piece of the file.
     """
     if model.vectors is not None or charset.is_bytes:
         return None  # the model also knows words by their vectors; bytes are not text
@@ -142,8 +142,8 @@ _HEADER_BYTES = 1 << 20  # number of lines of a file to look at
 
 
 def headers(data: Dataset, files: Sequence[str]) -> list[str]:
-    """A warning for each file whose first line looks like a header: its last cell and another are common column names,
-    and no other of its first lines has that label."""
+    """A warning for each file whose first line looks like a header: its last cell and at least one other are common
+    column names, and no other line near the top has that label."""
     if data.template is None or not data.recipe.reader.token_a_line:
         return []  # the files have no columns
     found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}

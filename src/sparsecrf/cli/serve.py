@@ -23,11 +23,11 @@ def serve(
         ),
     ],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0: all addresses of the machine.")
+        str, typer.Option(help="Address to listen on (0.0.0.0 for all addresses of the machine).")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on (0 for any free port).")] = 8000,
     threads: Annotated[
-        int, typer.Option("--threads", min=0, metavar="N", help="Requests labelled at the same time; 0: one per core.")
+        int, typer.Option("--threads", min=0, metavar="N", help="Requests labelled at a time (0 for one per core).")
     ] = 0,
     max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="Size limit of a request.")] = 4.0,
     max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Limit on the tokens of a request.")] = 100_000,
@@ -69,7 +69,7 @@ def serve(
 
 
 def _token(file: str | None) -> str | None:
-    """From a file or the environment: everyone on the machine can read the command line."""
+    """Reads the token from a file or the environment, because everyone on the machine can see the command line."""
     source = f"${TOKEN_VARIABLE}" if file is None else file
     if file is None:
         token = os.environ.get(TOKEN_VARIABLE)

@@ -47,13 +47,15 @@ def suggest(
         typer.Option(
             min=0,
             metavar="X",
-            help="How strongly to prefer attributes that no chosen sentence has yet; 0: not at all.",
+            help="How strongly to prefer attributes that no chosen sentence has yet (0 for not at all).",
         ),
     ] = 1.0,
     format: ModelFormat = None,
     ragged: Ragged = False,
     encoding: Encoding = None,
-    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Number of threads; 0: all cores.")] = 0,
+    threads: Annotated[
+        int, typer.Option(min=0, max=1024, metavar="N", help="Number of threads (0 for all cores).")
+    ] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.

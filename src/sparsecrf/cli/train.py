@@ -231,8 +231,8 @@ def fit_with_log(
     *,
     quiet: bool,
 ) -> tuple[Fit, OSError | None]:
-    """Train on the data, from the weights `init`, close to those of `prior`. Also returns the error that ended the log
-    early, which does not end training."""
+    """Train on the data, starting from the weights `init` and staying close to those of `prior`. Also returns the error
+    that ended the log early, which does not end training."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say

@@ -29,8 +29,8 @@ def as_json(record: dict[str, Any]) -> str:
 
 
 class Log:
-    """A file of JSON objects, one per line, written as the run goes; None: no file. A resumed run appends to its
-    file."""
+    """A file of JSON objects, one per line, written as the run proceeds; None means no file. A resumed run appends to
+    its file."""
 
     def __init__(self, path: str | None, resume: bool) -> None:
         self.error: OSError | None = None  # the error that ended it early
@@ -103,7 +103,7 @@ def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
 def summary(
     found: Fit, data: Dataset, prepared: TrainingData, read_s: float, dev: DevScores | None, asked: float | str
 ) -> dict[str, Any]:
-    """What `--json` prints; `asked`: the rho1 that was asked for."""
+    """What `--json` prints; `asked` is the requested rho1."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
     return {
@@ -216,7 +216,7 @@ def empty_model(found: Fit, data: Dataset) -> str | None:
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
     """What a smaller model would save, if the penalties were the defaults; None if they were not, if the saving is
-    small, or if the penalties were on differences from a prior. `asked`: the rho1 that was asked for."""
+    small, or if the penalties were on differences from a prior. `asked` is the requested rho1."""
     n = len(found.w)
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
@@ -225,7 +225,7 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
-    """The model, how it was found, and how close to the optimum training came. `n_all`: its number of weights,
+    """The model, how it was found, and how close to the optimum training came. `n_all` is its number of weights,
     including those of a prior for attributes that the data do not have."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them for label parts"

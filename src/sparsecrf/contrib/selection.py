@@ -51,8 +51,9 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
         I(x; y) = sum_y { n(x,y)/N log [n(x,y) N / (n(x) n(y))] + n(-x,y)/N log [n(-x,y) N / (n(-x) n(y))] }
 
     over the N tokens with a known label and a list that is not empty: n(x,y) of them have attribute x and label y,
-    n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). Infinite for an attribute
-    at all of these tokens. Sequence weights are ignored, and so is the value of an attribute unless it is 0.
+    n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). It is infinite for an
+    attribute that occurs at all of these tokens. Sequence weights are ignored, and so is the value of an attribute
+    unless it is 0.
     """
     arrays = corpus.to_arrays()
     unigram, bigram = (

@@ -130,7 +130,7 @@ def _named(ids: NDArray[np.intp], names: tuple[str, ...]) -> list[list[str]]:
 
 
 def _relative(logs: FloatArray) -> list[float]:
-    """The logarithms less the one that occurs most often, row by row in one list."""
+    """The logarithms minus the most frequent one, row by row in one list."""
     values = logs.ravel().tolist()
     usual = Counter(values).most_common(1)[0][0]
     return [value - usual for value in values]

@@ -41,7 +41,7 @@ def word_clusters(
     """
     for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():
         if not isinstance(value, int) or not 1 <= value < 2**31:
-            raise InputError(f"{name}: expected a whole number from 1, found {value!r}")
+            raise InputError(f"{name}: expected a positive integer, found {value!r}")
     text = [] if sentences is None else [_text(sentences)]
     files = list(files)  # they are read twice
     made = WordClusters()

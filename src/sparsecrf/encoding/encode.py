@@ -16,7 +16,7 @@ class PieceEncoder:
     In column formats, every line has `n_columns` columns including the label, or as many as the first line. Without
     `grow`, attributes that the vocabulary does not have are left out and labels that it does not have are missing.
     `words`: word vectors to use as dense columns, or a table that numbers the words. `threads`: number of threads that
-    apply a template (0: all cores); the corpus does not depend on it.
+    apply a template (0 means all cores); the corpus does not depend on it.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ class LabelNames:
     """Names of labels, and labels by name. Text is its own name; integers and booleans are converted."""
 
     def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
-        self.kind = kind  #: type of all labels; None: that of the first
+        self.kind = kind  #: type of all labels; None means that of the first
         self.n_missing = 0  #: labels that were None
 
     def of(self, labels: Any, i: int, what: str = "y") -> list[Any]:

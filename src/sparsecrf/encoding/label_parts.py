@@ -41,7 +41,7 @@ class LabelParts(NamedTuple):
     """The parts of labels: their names, and which of them each label has."""
 
     names: tuple[str, ...]  #: [P]
-    of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, ascending
+    of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, in ascending order
     #: [Y] the class of each label: Y + j, part j, or the label's own number, a class of its own; empty: there are none
     classes: tuple[int, ...] = ()
 
@@ -93,7 +93,7 @@ class LabelParts(NamedTuple):
 
     @property
     def class_cells(self) -> tuple[int, ...]:
-        """The classes, ascending."""
+        """The classes, in ascending order."""
         return tuple(sorted({*self.classes}))
 
     @property
@@ -103,8 +103,8 @@ class LabelParts(NamedTuple):
         return [counts[cell] for cell in self.class_cells]
 
     def n_class_pairs(self, start: bool) -> int:
-        """The number of pairs of classes with features: all but those of two classes of one label each. `start`:
-        including those after the start."""
+        """The number of class pairs that have features: all except pairs of two single-label classes. `start` includes
+        those after the start label."""
         n, single = len(self.class_cells), sum(cell < len(self.classes) for cell in self.class_cells)
         return n * n - single * single + (n - single if start else 0)
 

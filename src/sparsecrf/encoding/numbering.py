@@ -31,7 +31,7 @@ class Numbering(NamedTuple):
     n_labels: int  #: Y
     n_attributes: int  #: X
     n_parts: int = 0  #: P
-    classes: tuple[int, ...] = ()  #: [C] the cells of the classes of labels, ascending
+    classes: tuple[int, ...] = ()  #: [C] the cells of the classes of labels, in ascending order
 
     @classmethod
     def of(cls, data: Any) -> Numbering:

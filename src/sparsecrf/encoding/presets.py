@@ -1,4 +1,4 @@
-"""Ready-made templates. How their lines were chosen: benchmarks/record/presets.md."""
+"""Ready-made templates. benchmarks/record/presets.md says how their lines were chosen."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _of_lexicon(lexicon: Resource) -> list[str]:
     ]
 
 
-#: Lines for a resource, by its kind. How they were chosen: benchmarks/record/presets.md.
+#: Lines for a resource, by its kind. benchmarks/record/presets.md says how they were chosen.
 _LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_classes}
 
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]

@@ -55,7 +55,7 @@ class Recipe:
     # Not stored in recipe files:
     resources: tuple[Resource, ...] = ()  #: in addition to lexicon, clusters and classes
     labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not the data have them
-    lines: Template | None = None  #: the result of `resolved` for `template` or `features`; None: the format's default
+    lines: Template | None = None  #: what `resolved` made of `template` or `features`; None means the format's default
     called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings as the user knows them
 
     def __getitem__(self, setting: str) -> str:
@@ -143,7 +143,8 @@ class Recipe:
         )
 
     def made(self, n_columns: Callable[[], int]) -> Template | None:
-        """The template: from a file, from lines, or ready-made for rows of `n_columns` columns; None: no template."""
+        """The template: from a file, from lines, or ready-made for rows of `n_columns` columns; None means no
+        template."""
         if self.lines is not None:
             return self.lines
         resources = self._resources()

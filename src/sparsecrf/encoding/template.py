@@ -98,8 +98,8 @@ class Template(_core.Template):
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
         """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`;
-        without such lines, those that occur at every position; if there are none either, None: all that condition
-        pairs."""
+        without such lines, those that occur at every position; if there are none either, None, which means all that
+        condition pairs."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]
             return [k for k, name in enumerate(names) if name[:1] in ("T", "t")]

@@ -59,7 +59,8 @@ def width_of(path: Path, words: Path | None = None) -> int:
 
 
 def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | None = None) -> VectorTable:
-    """Read a file in pieces and check all lines. If `wanted` is given, keep only these words and their lower case."""
+    """Read a file in pieces and check all lines. If `wanted` is given, keep only these words and their lowercase
+    forms."""
     check_files(path, words)
     digest = hashlib.sha256()
     if words is not None:
@@ -123,7 +124,7 @@ def _matrix(path: Path) -> NDArray[Any]:
 
 
 def lowered(word: str) -> str:
-    """The lower case that the core looks up, converted character by character (a final sigma differs)."""
+    """The lowercase form that the core looks up, converted character by character (a final sigma differs)."""
     return "".join(map(str.lower, word))
 
 

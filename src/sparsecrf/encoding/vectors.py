@@ -1,6 +1,6 @@
 """Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
-A word gets the vector of its exact form, else that of its lower case. Without either, its columns are zero after
+A word gets the vector of its exact form, else that of its lowercase form. Without either, its columns are zero after
 standardisation, like those of an average word, and an extra column marks it. The core looks words up
 (cpp/core/text/word_vectors).
 """
@@ -38,7 +38,7 @@ class WordVectors:
     """Vectors of some words, for `CRF(vectors=...)`. Immutable."""
 
     def __init__(self, words: Iterable[str], values: Any, *, column: int = 0, window: int = 0) -> None:
-        """`values` [words, width]. Of duplicate words, the first counts.
+        """`values` [words, width]. If a word is listed twice, its first vector is used.
 
         `column`: which column is the word, for tokens that are rows of columns. `window`: a token also uses the vectors
         of this many words before and after it.
@@ -89,7 +89,8 @@ class WordVectors:
         `.npy` file, whose rows belong to the lines of the text file `words`.
 
         `column` and `window` as for the constructor. With `store=False` a model keeps the path and a checksum instead
-        of the vectors. `wanted`: only vectors of these words, and of their lower case, are kept in memory.
+        of the vectors. If `wanted` is given, only the vectors of these words and their lowercase forms are kept in
+        memory.
         """
         read = read_vectors(path, words, wanted)
         origin = None
@@ -133,8 +134,8 @@ class WordVectors:
     def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[Floats]:
         """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
-        A word without a vector gets that of its lower case or, failing that, the mean of all vectors; `missing="error"`
-        raises instead.
+        A word without a vector gets that of its lowercase form or, failing that, the mean of all vectors;
+        `missing="error"` raises instead.
         """
         import numpy as np
 
@@ -201,7 +202,7 @@ class TrainingVectors(NamedTuple):
 
     vectors: WordVectors
     dense: DenseColumns  #: how they are standardised
-    rows: NDArray[np.int32]  #: row of each word that was seen; -1: no vector
+    rows: NDArray[np.int32]  #: row of each word that was seen; -1 if no vector
     covered: float  #: share of the tokens that have one
 
     def added(self, corpus: Corpus, words: NDArray[np.int32], attributes: StringTable) -> Corpus:

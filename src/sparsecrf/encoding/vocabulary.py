@@ -116,7 +116,7 @@ class Vocabulary:
         model, its `features` do. `sort_labels` assigns ids to labels in the order of their names: only for the first
         corpus of a vocabulary. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: word
         vectors to use as dense columns, for tokens that are text or rows of columns. `threads`: number of threads that
-        apply a template (0: all cores); the corpus does not depend on it.
+        apply a template (0 means all cores); the corpus does not depend on it.
         """
         encoder = SequenceEncoder(
             self, grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads

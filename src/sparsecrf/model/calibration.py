@@ -124,7 +124,7 @@ def _checked(found: Any) -> Calibration:
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):
-        raise InputError("calibration of the model: expected n, score and missed, found something else") from None
+        raise InputError("calibration of the model: expected n, score and missed, found a damaged record") from None
     falling = all(a >= b for a, b in zip(made.missed, made.missed[1:], strict=False))
     rising = all(a <= b for a, b in zip(made.score, made.score[1:], strict=False))
     finite = all(map(isfinite, made.score + made.missed))
@@ -134,6 +134,6 @@ def _checked(found: Any) -> Calibration:
         or made.missed[-1:] != [0]
     ):
         raise InputError(
-            "calibration of the model: expected increasing scores and misses that decrease to 0, found others"
+            "calibration of the model: expected rising scores and misses that fall to 0, found a damaged record"
         )
     return made

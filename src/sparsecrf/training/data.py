@@ -20,7 +20,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_a
 from sparsecrf.training.ngrams import NgramSpace
 
 #: Maximum number of classes if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
-#: block, at 200 classes 80 MB in 256 positions for each thread.
+#: block. With 200 classes, that is 80 MB per thread for 256 positions.
 _MOST_CLASSES = 200
 
 
@@ -39,20 +39,20 @@ class TrainingData:
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space consists of all features of at most `order` labels (None: no limit) that can be formed. Features of
-        more than two labels use the attributes `ngram_attributes` (ids; None: all that condition label pairs).
-        `observed_only` restricts the space to features that occur, `numbers` (ascending) to a list. With `parts` of
-        labels, attributes also have features of parts."""
+        """The space consists of all features of at most `order` labels (None means no limit) that can be formed.
+        Features of more than two labels use the attributes `ngram_attributes` (ids; None means all that condition label
+        pairs). `observed_only` restricts the space to features that occur, `numbers` (ascending) to a list. With
+        `parts` of labels, attributes also have features of parts."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
-        #: Label parts, and the same for the core; None: no parts.
+        #: Label parts, and the same for the core; None means no parts.
         self.parts = parts if parts is None else _checked_parts(parts, self.shards)
         self.part_rows = None if self.parts is None else self.parts.core
         self.oracle = ShardedOracle(self.shards, self.part_rows)
-        #: The features that occur, ascending, and their counts.
+        #: The features that occur, in ascending order, and their counts.
         self.observed, self.observed_counts = self.oracle.observed()
-        #: The features of the model, ascending; None: the whole virtual space.
+        #: The features of the model, in ascending order; None means the whole virtual space.
         self.allowed: Numbers | None = self.observed if observed_only else None
         if numbers is not None:
             self.allowed = _checked(numbers, self.shards)
@@ -60,10 +60,10 @@ class TrainingData:
                 self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
                 self.allowed = self.observed  # held once
-        #: Features of dense columns, ascending. They occur at every position and are never screened.
+        #: Features of dense columns, in ascending order. They occur at every position and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
-        #: Features of three labels and more; None: there are none.
+        #: Features of three labels and more; None if there are none.
         self.ngrams: NgramSpace | None = None
         #: Properties of the data and the space that other choices depend on.
         self.choices = self._choices(listed=numbers is not None)
@@ -219,7 +219,7 @@ def _checked(numbers: Numbers, data: Shards) -> Numbers:
     given = np.asarray(numbers)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise InputError(
-            f"numbers: expected one dimension of whole numbers, found shape {given.shape} of {given.dtype}"
+            f"numbers: expected a one-dimensional array of integers, found shape {given.shape} of {given.dtype}"
         )
     numbers = np.ascontiguousarray(given, dtype=np.int64)
     FeatureSet.from_numbers(data.n_labels, data.n_attributes, numbers)  # throws unless ascending and in range

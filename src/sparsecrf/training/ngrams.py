@@ -33,8 +33,8 @@ _ROUNDED = 1.0 + 1e-9  # sums of probabilities are rounded
 
 
 class NgramSpace:
-    """The label n-grams of a data set, up to `order` labels (None: no limit), of the given attributes (None: all that
-    condition label pairs)."""
+    """The label n-grams of a data set, up to `order` labels (None means no limit), of the given attributes (None means
+    all that condition label pairs)."""
 
     capabilities = Capabilities(
         frozenset({Trait.NGRAMS}),
@@ -143,7 +143,7 @@ def _mask(n_attributes: int, attributes: Sequence[int] | None) -> NDArray[np.boo
         return np.ones(n_attributes, dtype=np.bool_)
     given = np.asarray(attributes)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
-        raise InputError(f"ngram_attributes: expected whole numbers, found shape {given.shape} of {given.dtype}")
+        raise InputError(f"ngram_attributes: expected integers, found shape {given.shape} of {given.dtype}")
     if given.size and not (given.min() >= 0 and given.max() < n_attributes):
         wrong = given[(given < 0) | (given >= n_attributes)][0]
         raise InputError(f"ngram_attributes: expected numbers from 0 to {n_attributes - 1}, found {wrong}")

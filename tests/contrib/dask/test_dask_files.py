@@ -114,7 +114,7 @@ def test_parts_of_a_file_are_as_files(client, tmp_path):
     number = "".join(lines[:-2]).count("\n") + 1
     with pytest.raises(InputError, match=rf"partition {len(parts) - 1}: .*all.txt, line {number}: expected"):
         train(client, str(tmp_path / "all.txt"), partition_bytes=1 << 14)
-    with pytest.raises(InputError, match="partition_bytes: expected a whole number from 1, found 0"):
+    with pytest.raises(InputError, match="partition_bytes: expected a positive integer, found 0"):
         train(client, str(tmp_path / "all.txt"), partition_bytes=0)
 
 

@@ -194,7 +194,7 @@ def test_errors_of_sequences():
         model.explain(["dry"], ["snow"])
     with pytest.raises(InputError, match="found 'snow'"):
         model.explain(["dry"]).tokens[0].contributions("snow")
-    with pytest.raises(InputError, match=r"top: expected.*whole number.*1.*None.*found 0"):
+    with pytest.raises(InputError, match=r"top: expected.*positive integer.*None.*found 0"):
         model.explain(["dry"], top=0)
     with pytest.raises(InputError, match="labels: expected a sequence with them, found none"):
         model.explain(labels=["sun"])

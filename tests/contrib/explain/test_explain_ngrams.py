@@ -46,7 +46,7 @@ def test_longest_strings(crf):
     assert order == sorted(order)
     assert len(found[0].labels) > 3
     assert longest_strings(model, 2) == found[:2]
-    with pytest.raises(InputError, match="top: expected a whole number from 1"):
+    with pytest.raises(InputError, match="top: expected a positive integer"):
         longest_strings(model, 0)
 
 

@@ -36,8 +36,8 @@ class Window(NamedTuple):
 
 
 class Spans:
-    """Finds spans of label sequences by the labels of a data set, the same ones as `Model.spans`: chunks or, if labels
-    do not encode chunks, runs of equal labels."""
+    """Finds the spans of label sequences, given the labels of a data set; they are those of `Model.spans`: chunks or,
+    if labels do not encode chunks, runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         self._reader = SpanReader(labels, scheme)
@@ -87,8 +87,8 @@ def judged_folds(
     **options: Any,
 ) -> Iterator[Judged]:
     """Judge fold by fold. Each fit starts from the weights of the one before; the problem is convex, so this only saves
-    time. `groups`: a value for each sequence; those with the same value are held out together. `scheme`: how labels
-    encode spans. `options` as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
+    time. `groups` has a value for each sequence; sequences with the same value are held out together. `scheme` says how
+    labels encode spans. `options` are as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
     """
     corpus, start = data.corpus, None
     if corpus.n_labels < 2:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Features(NamedTuple):
     """Features by their numbers in the virtual space."""
 
-    numbers: Numbers | None  #: ascending; None: all possible features, which need not be listed
+    numbers: Numbers | None  #: ascending; None means all possible features, which need not be listed
     size: int
 
 

@@ -48,7 +48,7 @@ _FEATURES = [
     Option("feature.possible_transitions", False, "All label pairs, not only those seen."),
 ]
 _C2 = Option("c2", 1.0, "Coefficient for L2 regularization: c2 |w|^2, rho2 = 2 c2.", at_least=0)
-_PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested; 0: never.", at_least=0)
+_PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested (0 for never).", at_least=0)
 _DELTA = "Training stops when the objective has improved by less than this fraction over `period` iterations."
 _EPOCHS = Option("max_iterations", 100, "The maximum number of iterations.", at_least=0)
 _MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss of a sequence is below this.", at_least=0)
@@ -63,7 +63,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
             *_FEATURES,
             Option("c1", 0.0, "Coefficient for L1 regularization: c1 |w|_1, rho1 = c1.", at_least=0),
             _C2,
-            Option("max_iterations", 2147483647, "The maximum number of iterations; 0: no maximum.", at_least=0),
+            Option("max_iterations", 2147483647, "The maximum number of iterations (0 for no maximum).", at_least=0),
             Option("num_memories", 6, "The memory of L-BFGS if c1 = c2 = 0; ignored otherwise."),
             Option("epsilon", 1e-5, "Training also stops within epsilon/100 of the optimum (relative).", at_least=0),
             _PERIOD,
@@ -74,7 +74,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         "l2sgd": [
             *_FEATURES,
             _C2,
-            Option("max_iterations", 1000, "The maximum number of iterations; 0: no maximum.", at_least=0),
+            Option("max_iterations", 1000, "The maximum number of iterations (0 for no maximum).", at_least=0),
             _PERIOD,
             Option("delta", 1e-6, _DELTA, at_least=0),
             Option("calibration.eta", 0.1, _NO_MEANING),

@@ -132,7 +132,8 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1, *, format: str | None = None) -> None:
         """Train on all groups but `holdout`, evaluate on that group, and write the model unless the name is ''.
 
-        `format`: "sparsecrf", or "crfsuite" for a file that CRFsuite and python-crfsuite open; None: `model_format`.
+        `format`: "sparsecrf", or "crfsuite" for a file that CRFsuite and python-crfsuite open; None means
+        `model_format`.
         """
         chosen_format = self.model_format if format is None else format
         if chosen_format not in FORMATS:

@@ -9,7 +9,7 @@ The text has five parts, a blank line after each but the last:
     NUMBER ATTRIBUTE                                            the number of its first weight
     weights                                                     K lines
 
-An attribute U... has Y weights, one a label; B... has Y * Y, previous label first.
+An attribute U... has Y weights, one per label; B... has Y * Y, previous label first.
 """
 
 from __future__ import annotations

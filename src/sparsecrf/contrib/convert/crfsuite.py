@@ -1,6 +1,6 @@
 """CRFsuite's models: the binary file (writing it: crfsuite_write.py), and the text of `crfsuite dump`.
 
-The binary file (all numbers little-endian, u4 = 32 bits without sign):
+The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer):
 
     header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 0, u4 number of labels, of attributes,
                 u4 offsets of: features, labels, attributes, and of two tables, the features of each label and attribute
@@ -202,8 +202,8 @@ class Written(NamedTuple):
 
     labels: list[str]
     attributes: list[str]
-    states: tuple[Any, Any, Any]  #: arrays: attribute, label, weight, by attribute and label
-    transitions: tuple[Any, Any, Any]  #: arrays: label before, label, weight
+    states: tuple[Any, Any, Any]  #: arrays of attribute, label and weight, sorted by attribute and label
+    transitions: tuple[Any, Any, Any]  #: arrays of previous label, label and weight
 
 
 def as_written(model: Model) -> Written:

@@ -1,6 +1,6 @@
 """Writes the binary file of CRFsuite, as CRFsuite itself would: the same features, names and tables in the same order.
 
-crfsuite.py has the layout of the parts that are read there. Besides these, CRFsuite needs, to tag:
+crfsuite.py has the layout of the parts that are read there. To tag, CRFsuite also needs:
 
     strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
                 A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
@@ -29,7 +29,7 @@ _TABLES = 256
 
 
 def to_binary(model: Model | None) -> bytes:
-    """The content of CRFsuite's model file. None: a model without labels, which is what CRFsuite trains without
+    """The content of CRFsuite's model file. None means a model without labels, which is what CRFsuite trains without
     data."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def to_binary(model: Model | None) -> bytes:
 def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes:
     """The numbers of the features of each source 0, ..., n - 1, in a chunk that begins at byte `at` of the file.
 
-    `sources` are those of the features first, first + 1, ..., ascending.
+    `sources` has the sources of the features first, first + 1, ..., in ascending order.
     """
     import numpy as np
 
@@ -131,7 +131,7 @@ def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
 def _hashes(names: list[bytes]) -> Any:
     """lookup3's `hashlittle` of each: 12 bytes at a time are added to three sums, which are mixed in between.
 
-    Names of equally many blocks of 12 bytes (the last one filled up with 0) are hashed together.
+    Names with the same number of 12-byte blocks (the last one padded with zeros) are hashed together.
     """
     import numpy as np
 

@@ -200,7 +200,7 @@ def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
 
 
 def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
-    """The content of a model file. Weights have all their digits."""
+    """The content of a model file. Weights are written with all digits."""
     import numpy as np
 
     template = model.template

@@ -80,7 +80,7 @@ class Cluster:
         return self.submit(_itself, value, name="value")
 
     def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
-        """One task of all, by a tree of tasks that merge; see `merge_tree`."""
+        """One task that merges them all, through a tree of tasks; see `merge_tree`."""
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:

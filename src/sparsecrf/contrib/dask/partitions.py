@@ -34,7 +34,7 @@ class Names(NamedTuple):
     labels: StringTable
     attributes: StringTable
     kind: type[str] | type[int] | type[bool] | None  #: type of the labels
-    n_columns: int  #: columns of a line, including the label, or of a row of columns; 0: none
+    n_columns: int  #: columns of a line, including the label, or of a row of columns; 0 if none
     n_features: int | None  #: columns of every matrix
     partition: int  #: the first partition with them
     of_files: bool = False  #: their columns are compared when lines are encoded, when the line number is known
@@ -76,7 +76,7 @@ class File:
 
     url: str
     begin: int = 0
-    end: int | None = None  #: the byte after the last; None: the end of the file
+    end: int | None = None  #: the byte after the last; None means the end of the file
 
     def names(self, recipe: Recipe, k: int) -> Names:
         vocabulary = recipe.vocabulary()
@@ -244,7 +244,7 @@ def _listed(part: Any) -> Any:
 
 
 def merge_names(answers: list[Names]) -> Names:
-    """The names of all in the order of the partitions: the ids that one pass over them would give."""
+    """The names from all partitions, numbered as one pass over the partitions would number them."""
     first, *others = answers
     labels, attributes, kind = first.labels.copy(), first.attributes.copy(), first.kind
     for other in others:

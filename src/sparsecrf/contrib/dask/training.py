@@ -76,7 +76,7 @@ def train(
     asked = Recipe(format, template, bigrams=bigrams, start=start, missing=missing, label_sets=label_sets)
     recipe = replace(asked, lines=asked.made(lambda: 1))
     if not isinstance(partition_bytes, int) or partition_bytes < 1:
-        raise InputError(f"partition_bytes: expected a whole number from 1, found {partition_bytes!r}")
+        raise InputError(f"partition_bytes: expected a positive integer, found {partition_bytes!r}")
     with finding_lost_interrupts() as lost:
         cluster = Cluster(client, timeout, lost)
         data = encode(cluster, X, y, sample_weight, recipe, threads, partition_bytes)

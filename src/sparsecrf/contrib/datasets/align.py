@@ -1,7 +1,7 @@
 """Align letters with phonemes by expectation-maximisation, so that every letter gets a label.
 
-A dictionary says that `phoenix` sounds F IY N IH K S, not which letter makes which sound. The model: every letter makes
-a chunk of zero, one or two phonemes, from left to right and independently of the others:
+A dictionary says that `phoenix` is pronounced F IY N IH K S, but not which letter makes which sound. The model: every
+letter makes a chunk of zero, one or two phonemes, from left to right and independently of the others:
 
     p  h  o  e   n  i   x
     F  _  _  IY  N  IH  K+S        `_`: silent

@@ -16,7 +16,7 @@ INSTALL_POOCH = "pip install 'sparsecrf[data]'"
 
 
 def carried(file: Source) -> bytes | None:
-    """The verified file from an installed package that contains it; None without one.
+    """The verified file from an installed package that contains it, or None if there is no such package.
 
     The package is located but not imported.
     """

@@ -1,4 +1,4 @@
-"""From the files of other projects to sequences of columns, label last."""
+"""Converts the files of other projects to sequences of columns, with the label last."""
 
 from __future__ import annotations
 

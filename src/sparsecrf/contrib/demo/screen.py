@@ -44,7 +44,8 @@ def table(title: str, *columns: str, numbers: Sequence[str] = (), caption: str |
 
 
 def path_table(fits: Iterable[Fit], errors: Sequence[float], chosen: int, console: Console) -> Table:
-    """The regularisation path: less penalty, more weights; the dev error, in percent, falls and rises again."""
+    """The regularisation path: as the penalty decreases, weights are added, and the dev error (in percent) falls, then
+    rises."""
     full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
     columns = ("rho1", "weights", "objective", "gap", "dev error")
     made = table("Regularisation path, each fit starting from the last", *columns, "", numbers=columns)
@@ -57,7 +58,7 @@ def path_table(fits: Iterable[Fit], errors: Sequence[float], chosen: int, consol
 
 
 def what_next(commands: Mapping[str, str]) -> Panel:
-    """Commands to try, each with what it gives."""
+    """Commands to try, each with a description."""
     lines = Text("\n").join(
         Text.assemble((f"# {purpose}\n", "dim"), (command, "bold")) for purpose, command in commands.items()
     )

@@ -49,7 +49,7 @@ class Lattice:
         self._numbers, self._w = features.numbers, w
         self._numbering = Numbering.of(features)
         self._features = features
-        # [Y + 1] the class of each label, and of the start; None: no pair of classes has a weight
+        # [Y + 1] the class of each label, and of the start; None if no pair of classes has a weight
         self._class_of: IntArray | None = None
         if features.n_class:
             assert features.parts is not None

@@ -61,8 +61,8 @@ class ModelExplanation:
     #: them up), start
     summary: dict[str, Any]
     template: Template | None
-    top: int | None  #: how many weights of each kind; None: all
-    label: str | None  #: the label or attribute asked about; None: all
+    top: int | None  #: how many weights of each kind; None means all
+    label: str | None  #: the label or attribute asked about; None means all
     attribute: str | None
     _table: WeightTable
     _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions
@@ -84,14 +84,14 @@ class ModelExplanation:
         return template_uses(self._table, self.template)
 
     def largest(self, n: int | None = None, *, label: str | None = None, transitions: bool = True) -> list[Weight]:
-        """The n largest weights of both kinds (None: all), of one label, optionally without plain transitions."""
+        """The n largest weights of both kinds (None means all), of one label, optionally without plain transitions."""
         kept = np.ones(len(self._table), dtype=np.bool_) if transitions else ~self._is_plain
         if label is not None:
             kept &= self._table.label == self._table.label_names.index(label)
         return self._table.where(kept).top(n)
 
     def plain_transitions(self, n: int | None = None) -> list[Weight]:
-        """The n largest weights of plain transitions (None: all)."""
+        """The n largest weights of plain transitions (None means all)."""
         return self._table.where(self._is_plain).top(n)
 
     def to_frame(self) -> Any:
@@ -119,7 +119,7 @@ class ModelExplanation:
 def explain_model(
     model: Model, top: int | None = TOP, *, label: str | None = None, attribute: str | None = None
 ) -> ModelExplanation:
-    """Explain a model: the `top` largest weights (None: all), optionally of one label or one attribute."""
+    """Explain a model: the `top` largest weights (None means all), optionally of one label or one attribute."""
     check_top(top)
     table = WeightTable.of(model, label, attribute)
     plain = [model.vocabulary.attributes.find(name) for name in model.plain_attributes()]

@@ -34,7 +34,7 @@ class SequenceExplanation:
     log_prob: float  #: log P(path)
     marginals: NDArray[np.float64]  #: [T, Y] P(y_t = y)
     tokens: list[TokenExplanation]  #: [T]
-    top: int | None  #: contributions of each token that are shown as text or HTML; None: all
+    top: int | None  #: contributions of each token that are shown as text or HTML; None means all
 
     @property
     def probability(self) -> float:
@@ -145,8 +145,9 @@ def _longer(found: list[LongerWeights], attributes: StringTable, names: list[str
 
 
 def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDArray[np.float64]:
-    """[T, Y]: the score of the best path through the label of `path` at each position and, as that of one other label,
-    of the best path through any other; -inf elsewhere. For label n-grams, by two searches for each position."""
+    """[T, Y]: at each position, the score of the best path through the label of `path` and, stored under one other
+    label, that of the best path through any other label; -inf elsewhere. For label n-grams, by two searches for each
+    position."""
     T, Y = len(path), len(model.labels)
     best = np.full((T, Y), -np.inf)
     for t, y in enumerate(path.tolist()):

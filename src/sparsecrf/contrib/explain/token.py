@@ -72,7 +72,7 @@ class TokenExplanation:
         return pair if term.attribute == BIAS else f"{name}: {pair}"
 
     def contributions(self, label: str | None = None) -> list[Contribution]:
-        """The nonzero terms of a label's score here (None: the path's own label), the largest first.
+        """The nonzero terms of a label's score here (None means the path's own label), the largest first.
 
         For another label, they are its evidence after the same previous label.
         """

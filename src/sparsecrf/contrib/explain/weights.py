@@ -35,7 +35,8 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
-    """Weights by id, in decreasing size; ties: those of labels before those of label pairs, each in order of id.
+    """Weights by id, in decreasing order of size; if two are equal, labels come before label pairs, each in order of
+    id.
 
     Names are looked up on demand, since few of 100,000 weights are shown.
     """
@@ -46,11 +47,11 @@ class WeightTable:
     weight: NDArray[np.float64]  # [K]
     attribute_names: StringTable
     label_names: list[str]  # [Y + P] of labels, then of their parts
-    before_names: list[str]  # of labels, START, of parts, those of label n-grams: all of their labels but the last
+    before_names: list[str]  # labels, START, parts, then for label n-grams all labels but the last
 
     @classmethod
     def of(cls, model: Model, label: str | None = None, attribute: str | None = None) -> WeightTable:
-        """The weights of a label and an attribute; None: of all."""
+        """The weights of a label and an attribute; None means every label or attribute."""
         features = model.features
         names, longer = [*model.labels, START], Ngrams.of(features)
         parts = () if model.label_parts is None else model.label_parts.names
@@ -89,7 +90,7 @@ class WeightTable:
         return [self.where(own) for own in np.split(rows, ends)]
 
     def top(self, n: int | None = None) -> list[Weight]:
-        """The n largest weights by name; None: all."""
+        """The n largest weights by name; None means all."""
         names, labels, before = self.attribute_names, self.label_names, self.before_names
         columns = (column[:n].tolist() for column in (self.attribute, self.previous, self.label, self.weight))
         return [
@@ -121,7 +122,7 @@ def _id_of(what: str, name: str, table: StringTable) -> int:
 def check_top(top: int | None) -> None:
     """Raise for an invalid `top`."""
     if top is not None and (not isinstance(top, int) or top < 1):
-        raise InputError(f"top: expected a whole number from 1, or None for all, found {top!r}")
+        raise InputError(f"top: expected a positive integer, or None for all, found {top!r}")
 
 
 def frame(rows: Iterable[tuple[Any, ...]], columns: Sequence[str]) -> Any:

@@ -43,8 +43,8 @@ class ConfusionDisplay(Display):
     ) -> ConfusionDisplay:
         """From label sequences; tokens whose true label is None are left out.
 
-        Shown are `labels`, or the `top` ones (20) by the number of errors they are involved in, sorted by name. All
-        others share the last row and column, whose common cell is their tokens that were labelled with one of them,
+        Shows `labels`, or the `top` (20) labels that are involved in the most errors, sorted by name. All others share
+        the last row and column; the cell where these meet counts their tokens that were labelled with one of them,
         right or wrong.
         """
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)
@@ -86,7 +86,7 @@ class ConfusionDisplay(Display):
         """With `normalize`, the percentage of the tokens of each true label, else numbers of tokens.
 
         Shades follow the square root, since errors are rare. `numbers` writes the values into
-        the cells (None: up to 12 labels).
+        the cells (None means up to 12 labels).
         """
         from matplotlib.colors import PowerNorm
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a column and of a page of a journal
 TALLEST = 9.0  # inches
 
-#: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by markers, so also in
-#: grey.
+#: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by markers, so they also
+#: differ in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")

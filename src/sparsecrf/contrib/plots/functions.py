@@ -33,21 +33,21 @@ D = TypeVar("D", bound=Display)
 def plot_weights(
     model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, kind: str = "auto", **options: Any
 ) -> WeightsDisplay:
-    """|mu| and sum |lambda| by attribute and label; `options` as `WeightsDisplay.from_model`."""
+    """|mu| and sum |lambda| by attribute and label; `options` are those of `WeightsDisplay.from_model`."""
     return _done(WeightsDisplay.from_model(_model(model), **options), file, ax=ax, kind=kind)
 
 
 def plot_transitions(
     model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, **options: Any
 ) -> TransitionsDisplay:
-    """Plain transitions; `options` as `TransitionsDisplay.from_model`."""
+    """Plain transitions; `options` are those of `TransitionsDisplay.from_model`."""
     return _done(TransitionsDisplay.from_model(_model(model), **options), file, ax=ax)
 
 
 def plot_label_strings(
     model: Model | BaseCRF, *, ax: Any = None, file: File | None = None, **options: Any
 ) -> LabelStringsDisplay:
-    """Weights by number of labels, and the longest strings; `options` as `LabelStringsDisplay.from_model`."""
+    """Weights by number of labels, and the longest strings; `options` are those of `LabelStringsDisplay.from_model`."""
     return _done(LabelStringsDisplay.from_model(_model(model), **options), file, ax=ax)
 
 
@@ -68,7 +68,7 @@ def plot_path(
 def plot_tradeoff(
     path: Path | Mapping[str, Path], *, ax: Any = None, file: File | None = None, **options: Any
 ) -> TradeoffDisplay:
-    """Error or time against active features; `options` as `TradeoffDisplay.from_path`."""
+    """Error or time against active features; `options` are those of `TradeoffDisplay.from_path`."""
     return _done(TradeoffDisplay.from_path(path, **options), file, ax=ax)
 
 
@@ -90,7 +90,7 @@ def plot_convergence(
 def plot_marginals(
     model: Model | BaseCRF, sequence: Iterable[Any], *, ax: Any = None, file: File | None = None, **options: Any
 ) -> MarginalsDisplay:
-    """The probabilities of the labels of one sequence; `options` as `MarginalsDisplay.from_model`."""
+    """The probabilities of the labels of one sequence; `options` are those of `MarginalsDisplay.from_model`."""
     return _done(MarginalsDisplay.from_model(_model(model), sequence, **options), file, ax=ax)
 
 
@@ -103,7 +103,7 @@ def plot_confusion(
     normalize: bool = True,
     **options: Any,
 ) -> ConfusionDisplay:
-    """Which labels are confused with which; `options` as `ConfusionDisplay.from_predictions`."""
+    """Which labels are confused with which; `options` are those of `ConfusionDisplay.from_predictions`."""
     display = ConfusionDisplay.from_predictions(y_true, y_pred, **options)
     return _done(display, file, ax=ax, normalize=normalize)
 
@@ -117,7 +117,7 @@ def plot_calibration(
     file: File | None = None,
     **options: Any,
 ) -> CalibrationDisplay:
-    """Accuracy against confidence; `options` as `CalibrationDisplay.from_predictions`."""
+    """Accuracy against confidence; `options` are those of `CalibrationDisplay.from_predictions`."""
     return _done(CalibrationDisplay.from_predictions(y_true, marginals, labels, **options), file, ax=ax)
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-CELL = 0.125  # inches: a cell whose name is legible
-_CHARACTER = 0.058  # inches: of a name
+CELL = 0.125  # inches: size of a cell with a legible name
+_CHARACTER = 0.058  # inches: width of a character of a name
 _NAME = 1.12 * SMALL  # points: the height of a line of names
 MOST_ROWS = 400  # maximum number of rows drawn; beyond it, several share one
 _VECTOR = 10_000  # maximum number of cells drawn as vectors
@@ -49,8 +49,8 @@ def draw_cells(
 ) -> Any:
     """A cell for each value [rows, columns], the first row on top. Returns the mesh.
 
-    Zeros are left white, so that sparsity is visible. Without `low`, which is then 0, the smallest other value is
-    already grey.
+    Zeros are left white, so that sparsity is visible. Without `low`, the scale starts at 0 and the smallest nonzero
+    value is already grey.
     """
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
@@ -77,7 +77,7 @@ def draw_cells(
 
 
 def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
-    """At most `most` rows, each the largest values of some neighbouring ones; also returns how many.
+    """At most `most` rows, each the maximum of several neighbouring rows; also returns how many of them.
 
     A mean would hide a single weight among thousands of zeros, which is typical of a sparse model.
     """

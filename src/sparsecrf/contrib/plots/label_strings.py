@@ -27,7 +27,7 @@ class LabelStringsDisplay(Display):
 
     @classmethod
     def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
-        """From a model; the `top` longest strings (None: all), ties by the largest sum of |w|."""
+        """From a model; the `top` longest strings (None means all), ties by the largest sum of |w|."""
         return cls(longest_strings(model, top), weights_by_length(model))
 
     @classmethod

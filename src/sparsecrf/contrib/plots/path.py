@@ -47,10 +47,10 @@ class PathDisplay(Display):
         edge: str | None = None,
     ) -> None:
         """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `best`: the
-        fit that was chosen (None: the one with the smallest error; ties: the largest rho1); `one_se`: the fit chosen by
-        the one-standard-error rule. `traces`: float64[features, fits], weights; `names`: their names. `score`: the
-        score whose difference from 100 is the error; `edge`: the edge of the search at which the best fit lies
-        (`Path.edge`), noted in the plot.
+        fit that was chosen (None means the one with the smallest error; ties go to the largest rho1); `one_se`: the fit
+        chosen by the one-standard-error rule. `traces`: float64[features, fits], weights; `names`: their names.
+        `score`: the score whose difference from 100 is the error; `edge`: the edge of the search at which the best fit
+        lies (`Path.edge`), noted in the plot.
         """
         self.rho1, self.active = np.asarray(rho1, float), np.asarray(active)
         self.errors = None if errors is None else np.asarray(errors, float)
@@ -129,7 +129,8 @@ class PathDisplay(Display):
         )
 
     def plot(self, ax: Any = None, *, log_error: bool | None = None) -> PathDisplay:
-        """One panel per known quantity. `log_error`: a logarithmic error axis (None: if errors span a factor of 5)."""
+        """One panel per known quantity. `log_error`: a logarithmic error axis (by default, if errors span a factor of
+        5)."""
         heights = {"active": 1.0, "errors": 2.0, "traces": 1.8}
         panels = [name for name in heights if getattr(self, name) is not None]
         ratios = [heights[name] for name in panels]

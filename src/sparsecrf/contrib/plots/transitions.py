@@ -51,7 +51,7 @@ class TransitionsDisplay(Display):
         return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None, *, numbers: bool | None = None) -> TransitionsDisplay:
-        """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None: up to 12
+        """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None means up to 12
         labels); without them, negative cells have a dash, so that signs are visible in grey, too.
         """
         values = np.roll(self.matrix, 1, axis=0) if self.start else self.matrix

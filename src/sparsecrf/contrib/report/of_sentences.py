@@ -49,7 +49,7 @@ def sentence_data(
 ) -> dict[str, Any]:
     """Scores of all sentences; `max_sentences` of them explained, those with errors first.
 
-    `names` collects the attributes of the explanations. `format` as for `predicted`.
+    `names` collects the attributes of the explanations. `format` is as for `predicted`.
     """
     evaluation, wrong, right = Evaluation(), list[Sentence](), list[Sentence]()
     for sentence, labels in _sentences(model, source, format):

@@ -13,7 +13,7 @@ _WHOLE = {"u8": "<u1", "i16": "<i2", "i32": "<i4"}
 
 
 def whole(values: Any) -> dict[str, str]:
-    """Whole numbers, in the smallest type that holds them."""
+    """Integers, in the smallest type that holds them."""
     array = np.asarray(values, dtype=np.int64)
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for name, dtype in _WHOLE.items():

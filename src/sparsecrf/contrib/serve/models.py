@@ -58,7 +58,7 @@ class ServedModels:
         return iter(self._by_name.values())
 
     def find(self, name: str | None) -> Served:
-        """The model of that name; None: the only one."""
+        """The model of that name; None means the only one."""
         if name is None and len(self._by_name) == 1:
             return next(iter(self._by_name.values()))
         known = ", ".join(self._by_name)

@@ -41,7 +41,7 @@ class LabelRequest:
     marginals: bool = False
     scores: bool = False
     explain: bool = False
-    coverage: float | None = None  #: coverage of answer sets; None: not requested
+    coverage: float | None = None  #: coverage of answer sets; None if not requested
     coverage_of: str = SEQUENCES
     constraints: list[dict[str, Any]] | None = None  #: of each sentence, as `Model.label` takes them
 

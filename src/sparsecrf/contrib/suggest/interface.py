@@ -85,8 +85,8 @@ def suggest(
 
     X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
     "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change" (the expected
-    change of the weights). `diversity` is how strongly to prefer attributes that no chosen sequence has yet, including
-    those that the model does not know; 0: not at all.
+    change of the weights). `diversity` says how strongly to prefer attributes that no chosen sequence has yet,
+    including those that the model does not know; 0 means not at all.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)

@@ -1,4 +1,4 @@
-"""Formats of data files. A new one is a subclass of `Records` in a file here, and a name in FORMATS.
+"""Formats of data files. To add one, write a subclass of `Records` in a new file here and add its name to FORMATS.
 
 Every command then supports it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
 """

@@ -1,4 +1,4 @@
-"""The interface of formats of labelled data files. A format is a subclass in a file of its own.
+"""The interface of formats of labelled data files. Each format is a subclass in its own file.
 
 The core reads columns and CRFsuite's lines. All other formats are read in Python: they are subclasses of `Records`
 (`records.py`), which need two methods.
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
     template: Template | None = None  #: None: not known yet, or the files contain attributes
-    n_columns: int = 0  #: columns of each line, including the label; 0: not known yet, or the format has no columns
+    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet, or the format has no columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
@@ -37,13 +37,13 @@ class Format(ABC):
 
     name: str  #: name for `--format`, `--from` and `--to`
     title: ClassVar[str]  #: name of these files in errors
-    suffix: ClassVar[str] = ""  #: suffix of file names in this format; "": none
+    suffix: ClassVar[str] = ""  #: suffix of file names in this format; "" if none
     takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; otherwise the files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
     token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in these files
-    tokenizer: str | None = None  #: tokenizer of running text; None: files contain tokens
+    tokenizer: str | None = None  #: tokenizer of running text; None if files contain tokens
 
     def variant(self, choice: str, option: str) -> Format:
         """The format with a setting, as in `--format NAME:CHOICE`."""

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     """A model's answer to a record."""
 
     labels: list[str]
-    probabilities: list[float] | None = None  #: probability of each label; None: not requested
+    probabilities: list[float] | None = None  #: probability of each label; None if not requested
     spans: Sequence[FoundSpan] = ()  #: for records that ask for them
 
 
@@ -138,7 +138,7 @@ def _known(label: str | None, record: Record, source: str) -> str:
 
 
 class RecordEncoder:
-    """Adds records to a corpus, like the core's TextEncoder for text. Options as for `Format.encoder`."""
+    """Adds records to a corpus, like the core's TextEncoder for text. Options are as for `Format.encoder`."""
 
     def __init__(
         self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None, threads: int, label_sets: str
