@@ -96,8 +96,8 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
 
 
 def span_scheme(labels: Iterable[str]) -> Scheme:
-    """The scheme that `auto` means for spans, given the labels of a model: conlleval if they encode chunks, else
-    fields: grobid if they are <x> and I-<x>, runs of equal labels if not."""
+    """The scheme that `auto` means for spans, given the labels of a model: conlleval if they encode chunks, grobid if
+    they are <x> and I-<x>, otherwise runs of equal labels."""
     labels = set(labels)
     if are_chunk_labels(labels, ()):
         return Scheme.CONLLEVAL

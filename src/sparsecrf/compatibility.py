@@ -71,7 +71,7 @@ class Named(NamedTuple):
         return f"{self.option}={self.value!r}" if self._is_printed else self.option
 
     def as_typed(self) -> str:
-        """As on the command line."""
+        """The option as it is spelled on the command line."""
         option = "--" + self.option.replace("_", "-")
         if not self._is_printed or self.value is True:
             return option
@@ -118,7 +118,7 @@ def has(*traits: Trait) -> Capabilities:
 
 
 def solver_for(*supported: Trait, has: Iterable[Trait] = ()) -> Capabilities:
-    """Capabilities of a solver that supports these of the traits that only some solvers support."""
+    """Capabilities of a solver that supports these of the optional traits."""
     return Capabilities(frozenset(has), refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
 
 
@@ -146,8 +146,8 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
-    """Raise for the first choice that excludes a trait of another, or requires one that no other has. `solvers`: those
-    that the message may recommend instead."""
+    """Raise for the first choice that excludes a trait of another, or requires one that no other has. `solvers` are
+    those that the message may recommend instead."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():
             for other in choices:

@@ -42,7 +42,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 @contextmanager
 def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator[Advance]:
-    """Show the progress of `what`; `total` None: the amount of work is unknown."""
+    """Show the progress of `what`; `total` is None if the amount of work is unknown."""
     if quiet:
         yield lambda amount=0, note="": None
     elif in_notebook():

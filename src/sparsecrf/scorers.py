@@ -62,7 +62,8 @@ def label_f1_score(
     y_true: Labels, y_pred: Labels, *, average: str = "macro", labels: Collection[Any] | None = None
 ) -> float:
     """Token-level F1 of labels, for labels that do not encode chunks: the mean over labels, unweighted ("macro") or
-    weighted by gold frequency ("weighted"). `labels`: only these, such as all but O; None: all gold and predicted ones.
+    weighted by gold frequency ("weighted"). `labels`: only these, such as all but O; None means all gold and predicted
+    ones.
     """
     if average not in AVERAGES:
         raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")

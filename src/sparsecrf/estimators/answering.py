@@ -109,7 +109,7 @@ class BaseCRF(TrainingCRF):
         dense: Any = None,
         constrain: str | None = None,
     ) -> NDArray[Any]:
-        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` as
+        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` is as
         for `predict`: among the valid label sequences.
 
         With `lengths` or `sentences`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
@@ -138,7 +138,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        `constrain` as for `predict`: the best valid label sequences, with probabilities among those.
+        `constrain` is as for `predict`: the best valid label sequences, with probabilities among those.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 
@@ -169,7 +169,7 @@ class BaseCRF(TrainingCRF):
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels.
         `scheme` says how labels encode spans, as for `sparsecrf eval`. The probability is that of the labels of the
-        span's own tokens, summed over all labels of the others. `constrain` as for `predict`.
+        span's own tokens, summed over all labels of the others. `constrain` is as for `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)
@@ -252,7 +252,7 @@ class BaseCRF(TrainingCRF):
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
 
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
-        """Write the model to a file for `CRF.load`, `Model.load` and the program; `compact` as for `Model.save`.
+        """Write the model to a file for `CRF.load`, `Model.load` and the program; `compact` is as for `Model.save`.
 
         The file contains everything needed for labelling, and no code. It does not contain what only training needs,
         such as `solver` and `history_`; pickle, joblib and skops do.

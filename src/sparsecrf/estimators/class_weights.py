@@ -14,7 +14,7 @@ from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 from sparsecrf.warn import warn_caller
 
-#: By label, 1 for all others; "balanced": tokens / (labels x tokens with the label); None: all are 1.
+#: By label, 1 for all others; "balanced": tokens / (labels x tokens with the label); None if all are 1.
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 BALANCED = "balanced"

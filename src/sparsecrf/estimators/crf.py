@@ -58,11 +58,11 @@ class CRF(BaseCRF):
     template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also has
         settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
         take precedence over it.
-    max_iter : maximum number of iterations; None: no limit (50 epochs for sgd and sgd-l1).
+    max_iter : maximum number of iterations; None means no limit (50 epochs for sgd and sgd-l1).
     tol : training stops when the objective is within this fraction of its optimum: certified if the duality gap is
         tight enough, otherwise estimated.
     n_jobs : number of threads, as in scikit-learn: None is 1, -1 all. Results do not depend on it.
-    random_state : seed for the order of the sequences (dual, sgd and sgd-l1); None: always the same order.
+    random_state : seed for the order of the sequences (dual, sgd and sgd-l1); None means always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
     features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
@@ -75,12 +75,12 @@ class CRF(BaseCRF):
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a predicate. Ignored with a template, which determines it.
     start : whether a start label precedes the first token.
-    order : longest label n-gram of a feature; None: no limit. Above 2, longer n-grams come from the lines T... of the
-        template, or are plain if it has none; without a template, all attributes that condition label pairs condition
-        them, too. For auto, owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
+    order : longest label n-gram of a feature; None means no limit. Above 2, longer n-grams come from the lines T... of
+        the template, or are plain if it has none; without a template, all attributes that condition label pairs
+        condition them, too. For auto, owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
-        of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None: labels
-        have no parts. Not for dual, sbcd and cd.
+        of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None means
+        that labels have no parts. Not for dual, sbcd and cd.
     class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
         "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied by the
         weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.
@@ -165,7 +165,7 @@ class CRF(BaseCRF):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> CRF:
-        """The estimator whose `save` wrote the file, with the same predictions. Parameters as for `from_model`."""
+        """The estimator whose `save` wrote the file, with the same predictions. Parameters are as for `from_model`."""
         return cls.from_model(path, **parameters)
 
     def fit(

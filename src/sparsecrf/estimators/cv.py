@@ -41,12 +41,12 @@ class CRFCV(BaseCRF):
 
     Parameters
     ----------
-    rho1s : values of rho1 to choose from; None: a search: rho1 decreases until the score gets worse, then values
+    rho1s : values of rho1 to choose from; None means a search: rho1 decreases until the score gets worse, then values
         around the best are tried.
     n_rho, rho_min_ratio : a grid instead of the search: `n_rho` values (20) from where the first weight appears down to
         `rho_min_ratio` times that (1e-3, or to rho1 = 0.1 if that is lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
-    cv : number of folds, or a splitter of scikit-learn; None: 5.
+    cv : number of folds, or a splitter of scikit-learn; None means 5.
     shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); False: folds are
         consecutive.
     scoring : auto (chunk_f1 if labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,

@@ -13,11 +13,12 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.template import Template
 from sparsecrf.warn import warn_caller
 
-#: The names of the columns that identify the sentence of a row; or such values, one for each row.
+#: The names of the columns that identify the sentence of a row; or their values, one for each row.
 SentenceColumn: TypeAlias = str | Sequence[Any]
 
 
-#: A column with the name of y that agrees with at least this share of its labels holds the labels, with some changes.
+#: A column that has the name of y and agrees with at least this share of its labels is taken for the labels, with some
+#: changes.
 _SAME_LABELS = 0.5
 
 
@@ -49,8 +50,8 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     """The sentences of a frame: rows with the same value in the column `sentences`, or the same values in several.
 
     The rows of a sentence are consecutive. `sentences` may also be the values themselves, one for each row. `y` has a
-    label for each row, or is the name of a column. Tokens are made from the columns `features`; None: all that are not
-    otherwise used, by name or by value.
+    label for each row, or is the name of a column. Tokens are made from the columns `features`, by default all that are
+    not otherwise used, by name or by value.
     """
     if not is_frame(X):
         raise InputError(

@@ -86,7 +86,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
 
 
 def _response_method(scorer: Any) -> Any:
-    """The method that a scikit-learn scorer calls. Up to version 1.3, only its class tells."""
+    """The method that a scikit-learn scorer calls. Up to version 1.3, only its class reveals this."""
     of_class = {"_ProbaScorer": "predict_proba", "_ThresholdScorer": "decision_function"}
     return getattr(scorer, "_response_method", of_class.get(type(scorer).__name__, "predict"))
 
@@ -101,7 +101,7 @@ def _required(function: Callable[..., float]) -> list[Parameter]:
 
 
 def _is_of_tokens(function: Callable[..., float]) -> bool:
-    """Scikit-learn's own functions know single labels, not sequences of them."""
+    """Scikit-learn's own functions take single labels, not sequences of them."""
     return str(getattr(function, "__module__", "")).startswith("sklearn.")
 
 

@@ -95,7 +95,7 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
 
 def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
     """Cut a file into pieces of about `size` bytes. `whole` decides where: it gets the bytes read so far and how many
-    of them it has already checked, and returns how many form a piece; 0: none yet."""
+    of them it has already checked, and returns how many form a piece, or 0 if none do yet."""
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would block until all `size` bytes have arrived
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0

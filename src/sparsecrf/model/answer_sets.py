@@ -1,6 +1,6 @@
 """Sets of answers that contain the right one with a given probability, and the scores for calibrating them.
 
-Answers are label sequences, labels of a token, or types of a span of the best labels (None: it is not a span). Sorted
+Answers are label sequences, labels of a token, or types of a span of the best labels (None if it is not a span). Sorted
 by decreasing probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set for threshold q
 (`calibration.py`) is the longest prefix of the list in which no score is above q.
 

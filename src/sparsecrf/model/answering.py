@@ -39,7 +39,7 @@ class AnsweringModel:
     _check: TokenCheck
 
     def chain_with(self, threads: int) -> Chain:
-        """Labels whole corpora on this number of threads (0: all cores)."""
+        """Labels whole corpora on this number of threads (0 means all cores)."""
         return self._core.chain(threads)
 
     def encode(
@@ -117,8 +117,8 @@ class AnsweringModel:
     def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
         """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
 
-        `source` and `line` (the number of the first line) are for errors; `n_columns`: columns of each line, 0: as many
-        as the first. Options as for `sparsecrf label` (`_core.Model.label_text`).
+        `source` and `line` (the number of the first line) are for errors; `n_columns`: columns of each line, 0 means as
+        many as the first. Options are as for `sparsecrf label` (`_core.Model.label_text`).
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
 
@@ -138,9 +138,9 @@ class AnsweringModel:
     ) -> list[str]:
         """Best labels.
 
-        `allowed`: the labels that each position may have (None: any); `forbidden`: pairs (previous, label)
-        that must not occur, None for the start; `fixed`: labels already known (None: free); `constrain`: only valid
-        chunk labels, by the scheme iob1, iob2 or iobes.
+        `allowed`: the labels that each position may have (None for any); `forbidden`: pairs (previous, label)
+        that must not occur, None for the start; `fixed`: labels already known (None if free); `constrain`: only
+        valid chunk labels, by the scheme iob1, iob2 or iobes.
         """
         if not self._is_plain(sequence):
             corpus = self.encode([sequence])
@@ -162,12 +162,12 @@ class AnsweringModel:
         return self._core.label(sequences, names, limits)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
-        """P(y_t = y): a row for each token, a column for each of `labels`. Constraints as for `label`."""
+        """P(y_t = y): a row for each token, a column for each of `labels`. Constraints are as for `label`."""
         corpus = self._encode_one(sequence)
         return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints))
 
     def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
-        """The k best label sequences with their probabilities, best first. Constraints as for `label`."""
+        """The k best label sequences with their probabilities, best first. Constraints are as for `label`."""
         from math import exp
 
         corpus = self._encode_one(sequence)
@@ -184,7 +184,7 @@ class AnsweringModel:
         return float(self._single.log_prob(self.encode([sequence], [labels]))[0])
 
     def spans(self, sequence: Iterable[Token], *, scheme: str = "auto", **constraints: Any) -> list[Span]:
-        """The spans of the best labels with their probabilities. Constraints as for `label`.
+        """The spans of the best labels with their probabilities. Constraints are as for `label`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
         labelled O are in none. `scheme` says how labels encode spans, as for `sparsecrf eval`.

@@ -2,7 +2,7 @@
 
     labels.bytes, labels.offsets            U8, I64[Y + 1]  UTF-8 of all labels; label k is offsets[k] .. offsets[k + 1]
     attributes.bytes, attributes.offsets    U8, I64[X + 1]  likewise
-    features                                I64[K]          numbers of the features, ascending (encoding/numbering.py)
+    features                                I64[K]          sorted numbers of the features (encoding/numbering.py)
     weights                                 F64[K]          none is zero
 
 Models with label n-grams of three or more labels have version 2, with the additional arrays
@@ -12,8 +12,8 @@ Models with label n-grams of three or more labels have version 2, with the addit
 
 Version 3 stores the same in fewer bytes, with rounded weights (compact.py). All versions have the metadata `start`
 (true or false: whether a start label precedes the first position), `template` (its text and the convention of its
-boundary cells, or null), `n_columns` (columns of observations it was trained on; 0: unknown) and `training` (how the
-weights were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
+boundary cells, or null), `n_columns` (columns of observations it was trained on; 0 means unknown) and `training` (how
+the weights were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
 (encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
 `vectors` which word of a token they belong to (encoding/vectors.py). Feature numbers take 8 bytes each, which is little
 compared with the strings, and can be checked in one pass.
@@ -51,16 +51,16 @@ class Parts(NamedTuple):
 
     labels: StringTable
     attributes: StringTable  #: attributes with a weight
-    numbers: Any  #: [K] int64, the features by number, ascending
+    numbers: Any  #: [K] int64, the features by number, in ascending order
     w: Any  #: [K] float64, their weights
     start: bool  #: whether the first position has the start label before it
     template: Template | None
-    n_columns: int  #: columns of observations; 0: any number
+    n_columns: int  #: columns of observations; 0 means any number
     training: dict[str, Any]  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: label n-grams of the last features, in order
-    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None: no vectors
-    label_parts: LabelParts | None = None  #: parts of labels; None: no parts
-    vectors: WordVectors | None = None  #: word vectors; None: the model has none
+    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None means no vectors
+    label_parts: LabelParts | None = None  #: parts of labels; None means no parts
+    vectors: WordVectors | None = None  #: word vectors; None if the model has none
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:

@@ -21,8 +21,8 @@ FORMAT = "format"  #: key in the training record if the format is neither column
 def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
     """The format with that name; by default determined by the file name, else that of the training data.
 
-    The label column or field is that of the training data. `tokenizer` is for running text; None: the one that makes
-    tokens like those of the training data.
+    The label column or field is that of the training data. `tokenizer` is for running text; None means the one that
+    makes tokens like those of the training data.
     """
     chosen = _format_for(model, source, given, "--format")
     if tokenizer is not None and chosen.tokenizer is None:

@@ -127,6 +127,6 @@ def _bigrams(features: FeatureSet, w: Any, new: Numbering) -> tuple[Any, Any]:
 
 
 def _added(numbers: Any, w: Any) -> tuple[Any, Any]:
-    """Each number once, ascending, with the sum of its weights."""
+    """Each number once, in ascending order, with the sum of its weights."""
     found, place = np.unique(numbers, return_inverse=True)
     return found, np.bincount(place, w, len(found))

@@ -21,8 +21,8 @@ Pair = tuple[str | None, str]
 def chunk_constraints(
     labels: Sequence[str], corpus: Corpus, scheme: str | None, known: NDArray[np.int32] | None = None
 ) -> Constraints | None:
-    """For all sequences of a corpus: only labels that are valid by a scheme of chunks (None: any), and those that are
-    known, int32[P] by id (-1: free)."""
+    """For all sequences of a corpus: only labels that are valid by a scheme of chunks (None means any), and those that
+    are known, int32[P] by id (-1 if free)."""
     if scheme is None:
         return None if known is None else Constraints(len(labels), fixed=known)
     pairs, last = _rules(tuple(labels), scheme)

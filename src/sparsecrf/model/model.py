@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
 
 
 class TrainingRecord(dict[str, Any]):
-    """The training record. Read-only: `Model.noted` makes a model with a changed one."""
+    """The training record, which is read-only; `Model.noted` returns a model with a changed record."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("training: a model's record is read-only; use Model.noted(key=value)")
@@ -63,10 +63,10 @@ class Model(AnsweringModel):
         vectors: WordVectors | None = None,
     ) -> None:
         """`w`: an array with a float64 for each feature. A file also stores `template`, which makes the attributes from
-        columns, `n_columns`, the columns of observations (0: any number), and `training`: how the weights were found,
-        in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
-        standardised; None: tokens have none. `vectors` are word vectors that the model looks up itself; None: tokens
-        come with their vectors, if any. `label_parts` names the parts of labels, if the features have any.
+        columns, `n_columns`, the columns of observations (0 means any number), and `training`: how the weights were
+        found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
+        standardised; None if tokens have none. `vectors` are word vectors that the model looks up itself; None if
+        tokens come with vectors or have none. `label_parts` names the parts of labels, if the features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -262,8 +262,8 @@ class Model(AnsweringModel):
 
     def without_parts(self) -> Model:
         """The same model with the weights of parts of labels added to those of the labels that have them, and those of
-        pairs of classes to those of label pairs: its labels are the same, probabilities up to rounding. Itself, if
-        labels have no parts."""
+        pairs of classes to those of label pairs: its labels are the same, probabilities up to rounding. Returns the
+        model itself if labels have no parts."""
         if self.label_parts is None:
             return self
         from sparsecrf.model.joined import whole_labels
@@ -356,10 +356,10 @@ class Model(AnsweringModel):
     def explain(self, sequence: Any = None, labels: Any = None, **options: Any) -> Any:
         """Explain what the model has learnt or, given a sequence, why it gets its labels.
 
-        explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None: all), or only those
-        of one label or attribute; transitions; the contribution of each template line.
+        explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None means all), or only
+        those of one label or attribute; transitions; the contribution of each template line.
         explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
-        or of those given (None: the best there), and margins; `top` contributions of each token are printed.
+        or of those given (None means the best there), and margins; `top` contributions of each token are printed.
         """
         from sparsecrf.contrib.explain import explain_model, explain_sequence
 

@@ -27,8 +27,8 @@ class SpanReader:
     """Finds the spans of label sequences: chunks, or fields, which are runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
-        """`scheme` says how labels encode spans, as for `sparsecrf eval`; auto: `span_scheme` decides. With none, every
-        token is a span of its own."""
+        """`scheme` says how labels encode spans, as for `sparsecrf eval`; with "auto", `span_scheme` decides. With
+        none, every token is a span of its own."""
         chosen = Scheme.of(scheme)
         self.scheme = span_scheme(labels) if chosen is Scheme.AUTO else chosen
         self._labels, self._reader = labels, ChunkReader(self.scheme)

@@ -35,7 +35,7 @@ class TokenCheck:
     def __init__(
         self, training: Mapping[str, Any], attributes: StringTable, template: bool, n_columns: int = 0
     ) -> None:
-        """`n_columns`: number of observation columns, with a template; 0: any number."""
+        """`n_columns`: number of observation columns, with a template; 0 means any number."""
         self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]

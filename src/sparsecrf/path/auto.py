@@ -89,7 +89,7 @@ class Chosen(NamedTuple):
     """The result of a search."""
 
     penalties: Penalties
-    start: Weights | None  #: start of the final fit; None: from zero
+    start: Weights | None  #: start of the final fit; None means zero
     tried: list[Penalties]
     errors: list[float]  #: errors with these penalties, in percent
     score: str  #: the score: 100 minus the error

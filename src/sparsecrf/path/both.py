@@ -3,7 +3,7 @@
 The search over both works on a lattice: rho1 by factors of FACTOR, rho2 one of RHO2S. It decreases rho1 at rho2 = START
 like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best, first the larger and the smaller
 rho2, then the larger and the smaller rho1, and moves to the first one that is better, until none is. Finally, the gaps
-on both sides of the best rho1 are halved. Ties: the larger rho1, then the one tried first.
+on both sides of the best rho1 are halved. Ties go to the larger rho1, then to the one tried first.
 """
 
 from __future__ import annotations

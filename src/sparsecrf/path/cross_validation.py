@@ -187,7 +187,7 @@ class Fold:
         return {**self.__dict__, "_data": None}
 
     def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
-        """Fits for these values, the first starting from `start`, each other from the previous one."""
+        """Fits for these values: the first starts from `start`, each later one from the one before it."""
         if self._data is None:
             train = self.corpus.subset(self.train) if self.dev is None else self.corpus
             self._data = prepared(train, self.options), self.corpus.subset(self.out) if self.dev is None else self.dev

@@ -36,14 +36,14 @@ _PENALTY = ("penalty", "group_weight", "order_factor")  # Options of `fit` for t
 class Point:
     """A finished fit, as reported to `each`."""
 
-    number: int  #: in the order of the fits: 0, 1, ...; that of rho1 for a fold
+    number: int  #: in the order of the fits: 0, 1, ...; for a fold, the index of rho1
     rho1: float
     rho2: float
     n_weights: int
     seconds: float
     error: float | None  #: in percent, on the dev corpus or the held-out part of the fold
     fit: Fit | None  #: None if it was made elsewhere
-    fold: int | None = None  #: from 0; None: trained on all data
+    fold: int | None = None  #: from 0; None if trained on all data
     folds: int = 0  #: number of folds
     left: int = 0  #: fits still to come, at least
 

@@ -126,7 +126,7 @@ class Path:
 
     @property
     def best(self) -> int | None:
-        """The fit with the smallest error; ties: the largest rho1. With several values of rho2: the
+        """The fit with the smallest error; ties go to the largest rho1. With several values of rho2: the
         one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say). A
         fit that was interrupted is not chosen unless there is no other."""
         if self.errors is None:
@@ -140,7 +140,7 @@ class Path:
         return errors if unfinished.all() else np.where(unfinished, np.inf, errors)
 
     def _fewest(self, most: float) -> int:
-        """The fit with the fewest weights whose error is at most this; ties: the smallest error."""
+        """The fit with the fewest weights whose error is at most this; ties go to the smallest error."""
         errors = self._judged(np.asarray(self.errors))
         return int(min(np.flatnonzero(errors <= most), key=lambda k: (len(self.fits[k].w), errors[k])))
 

@@ -78,16 +78,16 @@ class Dataset:
     vocabulary: Vocabulary
     shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
     recipe: Recipe = field(default_factory=Recipe)
-    template: Template | None = None  #: the template that made the attributes; None: they came with the tokens
-    n_columns: int = 0  #: columns of every row, without the label; 0: none, or rows differ
-    n_features: int | None = None  #: columns of every matrix; None: tokens are not rows of matrices
+    template: Template | None = None  #: the template that made the attributes; None if they came with the tokens
+    n_columns: int = 0  #: columns of every row, without the label; 0 if there are none, or rows differ
+    n_features: int | None = None  #: columns of every matrix; None if tokens are not rows of matrices
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
-    frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None: not a data frame
-    token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None: not known
+    frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None without one
+    token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None if not known
     tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: record of how words look (`encoding.token_survey`)
-    dense: DenseColumns | None = None  #: standardisation of vectors; None: tokens have none
-    vectors: WordVectors | None = None  #: word vectors; None: tokens come with theirs, or have none
-    places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1: it has no tokens and is left out
+    dense: DenseColumns | None = None  #: standardisation of vectors; None if tokens have none
+    vectors: WordVectors | None = None  #: word vectors; None if tokens come with theirs, or have none
+    places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1 if it has no tokens and is left out
     unknown: UnknownLabels = field(
         default_factory=UnknownLabels
     )  #: labels of held-out data that are not in the training data
@@ -116,7 +116,7 @@ class Dataset:
         return None if asked is None else LabelParts.of(self.label_names, asked, classes=class_pairs)
 
     def ngram_attributes(self) -> list[int] | None:
-        """The ids of the attributes that condition label n-grams; None: all that condition pairs."""
+        """The ids of the attributes that condition label n-grams; None means all that condition pairs."""
         return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
 
     def model(self, found: Fitted, **note: Any) -> Model:

@@ -63,7 +63,7 @@ def encode_folder(
     another `format`, which has the name that `--format` takes. A folder is reused
     if a hash of the content of the files (not their names), the template and the options matches. `labels` are the
     first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`, `encoding`
-    and `threads` as for `encode_files`. A new folder replaces the old one when it is complete. `progress` is called
+    and `threads` are as for `encode_files`. A new folder replaces the old one when it is complete. `progress` is called
     with the number of bytes encoded since its last call. If two processes ask for the same folder, one creates it and
     the other waits.
     """

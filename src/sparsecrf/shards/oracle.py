@@ -59,7 +59,7 @@ def _aligned(array: Any) -> Any:
 
 
 def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
-    """What `feature_set` makes parts of labels from, and their classes if they have any."""
+    """The arguments from which `feature_set` builds the parts of labels, and their classes if they have any."""
     if parts is None:
         return None
     rows = [parts.of(y) for y in range(parts.n_labels)]
@@ -297,8 +297,8 @@ class ShardedOracle:
 
 
 def features_of(cells: Numbers, numbering: Numbering) -> Numbers:
-    """The features, ascending, that belong to these cells (`ShardSums` in screen.hpp): the unigram ones, those after
-    the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
+    """The features, in ascending order, that belong to these cells (`ShardSums` in screen.hpp): the unigram ones, those
+    after the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
     Y, row, size = numbering.n_labels, numbering.cells, numbering.first_bigram
     unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))
     (x, previous), (x_after, label) = np.divmod(before - size, row), np.divmod(after - 2 * size, row)

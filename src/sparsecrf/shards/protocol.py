@@ -70,7 +70,8 @@ class Oracle(Protocol):
         `centre` [L]: the weights w0 that the penalty is centred on; the entropy is then H + w0 . G."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
-        """Screening: numbers, ascending, of all virtual features whose expectation at w could exceed the bound."""
+        """Screening: numbers, in ascending order, of all virtual features whose expectation at w could exceed the
+        bound."""
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
         """Screening of label n-grams: for the features at the places `listed` (of two labels or more, none after the
@@ -94,5 +95,5 @@ class Oracle(Protocol):
         """Free the memory that passes keep for the next ones."""
 
 
-#: Makes the oracle of a corpus, for a number of threads (0: all) and a kernel (auto, sparse, dense or log).
+#: Makes the oracle of a corpus, for a number of threads (0 means all) and a kernel (auto, sparse, dense or log).
 OracleFactory: TypeAlias = Callable[[Corpus, int, str], Oracle]

@@ -39,7 +39,7 @@ class WorkingSet:
 
 
 def union(a: Numbers, b: Numbers) -> Numbers:
-    """The union of ascending a and b, ascending. A merge is much faster than np.union1d."""
+    """The sorted union of the sorted arrays a and b. A merge is much faster than np.union1d."""
     both = np.concatenate([a, b])
     both.sort(kind="stable")
     first = np.ones(len(both), dtype=np.bool_)
@@ -48,12 +48,12 @@ def union(a: Numbers, b: Numbers) -> Numbers:
 
 
 def shared(a: Numbers, b: Numbers) -> Numbers:
-    """The intersection of ascending a and b, ascending."""
+    """The sorted intersection of the sorted arrays a and b."""
     return a[place_among(a, b) >= 0]
 
 
 def place_among(numbers: Numbers, among: Numbers) -> Numbers:
-    """The index of each number in the ascending `among`; -1 if it is not there."""
+    """The index of each number in the sorted array `among`, or -1 if it is not there."""
     if not len(among):
         return np.full(len(numbers), -1)
     place = np.minimum(np.searchsorted(among, numbers), len(among) - 1)

@@ -92,15 +92,15 @@ def fit(
     Training stops when the objective is within `tol` (relative) of its optimum: certified if the duality gap is tight
     enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, it stops only at
     that relative duality gap. Limits stop it earlier. `observed_only` leaves out features that never occur; `numbers`
-    (ascending) restricts the features to these. With an `order` above 2, features have up to that many labels (None: no
-    limit): the attributes `ngram_attributes` (ids; None: all that condition label pairs) condition longer label
-    n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is multiplied by
-    `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all labels with a
-    part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit for the same
-    labels and attributes, or `weights_in` of a model. With a `prior`, `weights_in` of a model, the penalty is on the
-    difference from these weights. The result contains the sum of both; during training, only weights that differ from
-    the prior are counted. For auto, owlqn, lbfgs and fista. The solver `auto` is `dual` with few labels and small
-    penalties, otherwise `proximal`: see `solver` of the result. `callback` gets the fields of a `Record` at every
+    (ascending) restricts the features to these. With an `order` above 2, features have up to that many labels (None
+    means no limit): the attributes `ngram_attributes` (ids; None means all that condition label pairs) condition longer
+    label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
+    multiplied by `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all
+    labels with a part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit
+    for the same labels and attributes, or `weights_in` of a model. With a `prior`, `weights_in` of a model, the penalty
+    is on the difference from these weights. The result contains the sum of both; during training, only weights that
+    differ from the prior are counted. For auto, owlqn, lbfgs and fista. The solver `auto` is `dual` with few labels and
+    small penalties, otherwise `proximal`: see `solver` of the result. `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
     iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go to
     the solver. `certify=False` skips the final work, about five passes, that makes the certified `gap` of the result as
@@ -204,7 +204,7 @@ def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
 
 
 def _given(data: TrainingData, init: Fit | Weights) -> tuple[Numbers, Floats]:
-    """Numbers, ascending, and weights to start from, in the table of these data."""
+    """Numbers, in ascending order, and weights to start from, in the table of these data."""
     if not init.ngrams:
         return init.numbers, init.w
     if data.ngrams is None:

@@ -37,7 +37,7 @@ Places = NDArray[np.int64]
 class Level(NamedTuple):
     """Disjoint groups of some cells."""
 
-    cells: Places  #: [n] the places of the cells that are in a group, ascending
+    cells: Places  #: [n] the places of the cells that are in a group, in ascending order
     group: Places  #: [n] the group of each, from 0 on
     eta: Floats  #: [groups] the weights
 
@@ -69,7 +69,7 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, groups: Sequence[Places], weights: Sequence[Floats]) -> Forest:
-        """Build a forest from the group of each cell [K] at every level (-1: none; fine to coarse) and the weights of
+        """Build a forest from the group of each cell [K] at every level (-1 if none; fine to coarse) and the weights of
         groups."""
         made = []
         for group, eta in zip(groups, weights, strict=True):

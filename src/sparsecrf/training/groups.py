@@ -134,8 +134,10 @@ class Tree(Grouping):
 
         { lambda[x, ., y] }  inside  { mu[x, y], lambda[x, ., y] }
 
-    the pairs that end in y inside the same with the single label (where x has both kinds of features). With longer
-    n-grams, for every string s that can be longer: { strings that end in s, but not s }  inside  { s and these }.
+    the pairs that end in y, inside a group that also has the single label (where x has both kinds of features). With
+    longer n-grams, for every string s that can be longer:
+
+        { strings that end in s, but not s }  inside  { s and these }
     """
 
     name = "tree"
@@ -215,10 +217,10 @@ class FeatureGroups(Grouping):
 
     Parameters
     ----------
-    path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None: the
-        start; if labels have parts, a part may replace a label) that returns the groups of this feature, the largest
-        first, as a list of any hashable values; an empty list: none. A group is identified by the list up to it, so
-        groups are nested or disjoint.
+    path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None for
+        the start; if labels have parts, a part may replace a label) that returns the groups of this feature, largest
+        first, as a list of any hashable values, which is empty if there are none. A group is identified by the list up
+        to it, so groups are nested or disjoint.
     weights : the weight of a group by that list (a tuple). The default is the square root of the number of its features
     that occur in the data. name : the name of the penalty in model files.
     """

@@ -56,7 +56,7 @@ def wrong_tokens(corpus: Corpus, predicted: Labels, n_unknown: int = 0) -> Wrong
 
 
 def token_error(corpus: Corpus, numbers: Numbers, w: Floats, n_unknown: int = 0, **how: Any) -> float:
-    """Percentage of tokens whose best label is wrong, as `wrong_tokens` counts them; `how` as for `best_labels`."""
+    """Percentage of tokens whose best label is wrong, as `wrong_tokens` counts them; `how` is as for `best_labels`."""
     return wrong_tokens(corpus, best_labels(corpus, numbers, w, **how), n_unknown).percent
 
 

@@ -128,7 +128,7 @@ class Objective:
 
     def hopeful(self) -> WorkingSet:
         """The features that can become positive from 0: those that g = -C would move, since g >= -C (of single
-        features: C > threshold). All of the set without an l1 term."""
+        features: C > threshold). Without an l1 term, this is the whole set."""
         data = self.prepared
         if self.penalty.threshold == 0:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)

@@ -22,7 +22,7 @@ from sparsecrf.training.history import REASONS, Record, columns, distance_in_wor
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """A trained set of weights with its certificate."""
+    """Trained weights and their certificate."""
 
     corpus: Corpus | Shards
     rho1: float
@@ -43,11 +43,11 @@ class Fit:
     #: The number of candidate features of at most two labels. kkt and gap are over these, and over all label n-grams up
     #: to `order`.
     n_features: int
-    order: int | None = ORDER  #: maximum number of labels of a feature; None: no limit
+    order: int | None = ORDER  #: maximum number of labels of a feature; None means no limit
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
-    parts: LabelParts | None = None  #: label parts; None: no parts
+    parts: LabelParts | None = None  #: label parts; None means no parts
     penalty_summary: dict[str, Any] = field(default_factory=dict)  #: the penalty, besides rho1 and rho2
-    n_changed: int | None = None  #: number of weights that differ from the prior; None: no prior
+    n_changed: int | None = None  #: number of weights that differ from the prior; None means no prior
 
     def __repr__(self) -> str:
         return (
@@ -79,8 +79,8 @@ class Fit:
         return html_table("Fit", ["", ""], rows)
 
     def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any] | None = None, **options: Any) -> Model:
-        """The model, for the vocabulary that encoded the corpus; `options` as for `Model`: its template, columns and
-        vectors. `note`: more entries of the training record.
+        """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
+        and vectors. `note`: more entries of the training record.
 
         Names that were added to the vocabulary later are left out.
         """

@@ -20,7 +20,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 class Weights:
     """Weights to start from."""
 
-    numbers: Numbers  #: features by their number in the virtual space, ascending
+    numbers: Numbers  #: features by their number in the virtual space, in ascending order
     w: Floats
     ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
 
@@ -70,7 +70,7 @@ def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams
 
 
 def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> Numbers:
-    """For each part of a model's labels, its new Y + j; -1: no part has that name."""
+    """For each part of a model's labels, its new Y + j; -1 if no part has that name."""
     place = {} if new is None else {name: n_labels + j for j, name in enumerate(new.names)}
     return np.array([] if old is None else [place.get(name, -1) for name in old.names], dtype=np.int64)
 

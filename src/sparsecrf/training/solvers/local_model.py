@@ -20,13 +20,13 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
-_FEW = 16  # numbers are sorted if there are at least this many times fewer than there could be
+_FEW = 16  # numbers are sorted if at most one in this many possible ones occurs
 
 
 class Block(NamedTuple):
     """Curvature between some features."""
 
-    row: NDArray[np.int32]  #: [K] the row of each feature of the working set; -1: none
+    row: NDArray[np.int32]  #: [K] the row of each feature of the working set; -1 if none
     matrix: Floats  #: [M, Mp] symmetric, rows padded with zeros as the core needs it
 
     def times(self, s: Floats, rows: NDArray[np.int32]) -> Floats:
@@ -44,7 +44,7 @@ class LocalModel(NamedTuple):
     """d' B0 d / 2, B0 a diagonal and a coupling between each feature and its parent."""
 
     diagonal: Floats  #: [K]
-    parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the index of mu[x, y]; -1: none
+    parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the index of mu[x, y]; -1 if none
     coupling: Floats  #: [K] curvature between a feature and its parent
     block: Block | None = None  #: features with a full matrix instead of diagonal and coupling
     scale: float = 1.0  #: factor on that matrix
@@ -54,7 +54,7 @@ class LocalModel(NamedTuple):
     def at(
         cls, known: WorkingSet, g: Floats, h: Floats, ridge: Floats | float | None = None, unit: Floats | float = 1.0
     ) -> LocalModel:
-        """`ridge`: added to the curvature; None: RIDGE unit^2."""
+        """`ridge`: added to the curvature; None means RIDGE unit^2."""
         q = np.abs(h)
         np.maximum(q, unit * np.abs(g), out=q)
         parent = _unigram_of_each(known)
@@ -173,7 +173,7 @@ def _groups_of(forest: Forest, free: NDArray[np.int64], n: int) -> dict[str, Any
 
 
 def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct values of numbers below n, ascending, and the index of each number among them."""
+    """The distinct values of numbers below n, in ascending order, and the index of each number among them."""
     if _FEW * len(numbers) < n:
         found, place = np.unique(numbers, return_inverse=True)
         return found.astype(np.int64), place

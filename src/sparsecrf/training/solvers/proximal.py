@@ -34,7 +34,7 @@ from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
 _LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: below this, a fifth of the steps must be shortened
-_EVERY_STEP, _EVERY = 8, 10  # h is computed at each of the first steps, then every few: it costs part of a pass
+_EVERY_STEP, _EVERY = 8, 10  # h costs part of a pass: it is computed at each of the first steps, then at every few
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner tolerance costs more and saves no steps

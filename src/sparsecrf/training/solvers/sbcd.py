@@ -35,7 +35,8 @@ class Cd:
     coordinatewise = True
 
     def __init__(self, objective: Objective, as_printed: float | None = None) -> None:
-        """`as_printed`: the factor a of the curvature, 1/alpha in the paper's formula; None: safeguarded."""
+        """`as_printed` is the factor a of the curvature, 1/alpha in the paper's formula; None means safeguarded
+        steps."""
         if as_printed is not None and not as_printed > 0:
             raise InputError(f"as_printed: expected a number above 0, found {as_printed}")
         self.objective, self.as_printed = objective, as_printed

@@ -55,7 +55,7 @@ _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
 _WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 leave
-_WARM_TOKENS = 8_000_000  # for larger data in shards: use shards with about this many tokens
+_WARM_TOKENS = 8_000_000  # for larger sharded data, use shards with about this many tokens in total
 
 
 class _Stochastic:
@@ -243,14 +243,14 @@ def _extent(shard: Shard, stepper: Stepper) -> tuple[int, int]:
 
 
 class Sgd(_Stochastic):
-    """Bottou's, for the l2 penalty alone."""
+    """Bottou's method, for the l2 penalty alone."""
 
     def decay(self, eta0: float) -> float:
         return max(eta0 * self.objective.penalty.rho2, _DECAY)
 
 
 class SgdL1(_Stochastic):
-    """With the cumulative l1 penalty."""
+    """SGD with the cumulative l1 penalty."""
 
 
 SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True, doubt=_DOUBT)  # label n-grams need an l1 term

@@ -71,7 +71,7 @@ class Point:
     w: Floats
     loss: float
     g: Floats
-    trials: int = 0  #: trials of the line search that led here; 0: none
+    trials: int = 0  #: trials of the line search that led here; 0 if none
     step: float = 1.0  #: how far it went along its direction
 
 
