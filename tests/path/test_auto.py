@@ -135,7 +135,7 @@ def test_errors_are_those_of_fits_to_halves(task):
     corpus, dev = task
     found = choose_penalties(corpus, BY_TOKENS, threads=1)
     assert found.tried[:2] == [(RHO1, RHO2), (RHO1 / FACTOR, RHO2)]
-    like = {"rho1": RHO1, "rho2": RHO2, "tol": TOL, "certify": False, "threads": 1}
+    like = {"rho1": RHO1, "rho2": RHO2, "tol": TOL, "certify": False, "threads": 1, "solver": "dual"}
     of_folds = []
     for fold in halves(corpus, None, BY_TOKENS, {}):
         one = fit(corpus.subset(fold.train), **like)

@@ -51,7 +51,7 @@ def test_everything_else_is_for_proximal(few_labels, options):
 
 def test_other_data_and_starts_are_for_proximal(few_labels):
     assert fit(sentences(40), max_iter=2, certify=False).solver == "auto"
-    assert fit(sentences(4, 1600), max_iter=2, certify=False).solver == "auto"
+    assert fit(sentences(4, 250), max_iter=2, certify=False).solver == "auto"
     start = fit(few_labels, max_iter=1, certify=False)
     assert fit(few_labels, init=start, max_iter=2, certify=False).solver == "auto"
 

@@ -63,7 +63,7 @@ def test_the_stochastic_start_looks_at_the_clock_and_is_heard(monkeypatch, tmp_p
     """Without time it makes eight steps; what was cut short is not what a later run goes on from."""
     monkeypatch.setattr(proximal, "_LEAST_TOKENS", 0)
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
-    heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1}
+    heard, options = [], {"rho1": 0.5, "rho2": 0.3, "threads": 1, "solver": "proximal"}
     whole = fit(corpus, heartbeat=heard.append, **options)
     assert heard[0] == "stochastic start, step size"
     assert "stochastic start, epoch 2, 7 %" in heard  # eight steps at a time, of 120
@@ -80,6 +80,7 @@ def test_a_time_limit_leaves_no_time_for_a_long_certificate(first_screening, mon
     monkeypatch.setattr(working_set, "_FIRST_SCREENING", first_screening)
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
     options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "callback": lambda _: time.sleep(0.3), "time_limit": 0.2}
+    options["solver"] = "proximal"  # the certificate of `dual` needs no screening
     found = fit(corpus, **options)
     assert (found.stopped_by, found.kkt) == ("time_limit", np.inf)
     assert np.isfinite(found.gap) == (first_screening == 0)
@@ -113,7 +114,7 @@ def test_a_time_limit_ends_a_screening_of_label_ngrams(limits, monkeypatch):
 
 def test_without_certify_nothing_is_done_for_a_tighter_gap(monkeypatch):
     corpus = make_problem(seed=4, lengths=[6] * 120, n_labels=4, n_attributes=40).corpus()
-    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "max_iter": 8}
+    options = {"rho1": 0.5, "rho2": 0.3, "threads": 1, "max_iter": 8, "solver": "proximal"}
     whole = fit(corpus, **options)
 
     def never(*arguments):
