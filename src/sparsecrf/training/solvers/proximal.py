@@ -1,4 +1,4 @@
-"""`auto`: proximal quasi-Newton.
+"""`proximal`: proximal quasi-Newton, and `auto` where `dual` does not apply.
 
     d = argmin  g . d + d' B d / 2 + rho1 |w + d|_1 + rho2/2 |w + d|^2        (coordinate descent, in the core)
     w <- w + t d, t = 1 unless the objective decreases too little
