@@ -114,13 +114,13 @@ class ModelOptions:
     penalty: str = option(
         PENALTY,
         "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
-        "line or a label; tree: label pairs below their label. Groups need the solver auto or fista.",
+        "line or a label; in a tree, label pairs are below their label. Groups need the solver auto or fista.",
         metavar="|".join(PENALTIES),
         choices=(*PENALTIES, "group"),
     )
     group_weight: float = option(
         GROUP_WEIGHT,
-        "With a group penalty: adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
+        "With a group penalty, adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
         "occur.",
         metavar="X",
         min=0,
@@ -128,15 +128,15 @@ class ModelOptions:
     )
     order: int | None = option(
         ORDER,
-        "Longest label n-gram that features may contain; none: no limit. Above 2, they come from the lines T... of "
-        "the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
+        "Longest label n-gram that features may contain, or none for no limit. Above 2, they come from the lines T... "
+        "of the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
         "and sgd-l1.",
         metavar="K|none",
         parse=parsed_order,
     )
     order_factor: float = option(
         ORDER_FACTOR,
-        "With --order above 2: multiply rho1 by X for each label beyond two.",
+        "With --order above 2, multiply rho1 by X for each label beyond two.",
         metavar="X",
         min=1,
         capabilities=Capabilities(frozenset({Trait.ORDER_FACTOR}), needs={Trait.NGRAMS: ""}),
@@ -149,7 +149,7 @@ class ModelOptions:
     )
     class_pairs: bool = option(
         False,
-        "With --label-parts: also learn weights of pairs of classes. Labels with the same first part (the part of "
+        "With --label-parts, also learn weights of pairs of classes. Labels with the same first part (the part of "
         "speech, for ud) form a class. Not with --order above 2, --dask or --shard-tokens.",
     )
     threads: int = option(0, THREADS)
@@ -176,8 +176,8 @@ class FitOptions(ModelOptions):
 
     rho1: Any = option(
         RHO1,
-        f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL}: the penalties of a small model. "
-        f"{AUTO}: it is chosen by the score on held-out data, --dev or a part of TRAIN.",
+        f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL} sets the penalties of a small "
+        f"model; {AUTO} chooses rho1 by the score on held-out data, --dev or a part of TRAIN.",
         metavar=f"X|{SMALL}|{AUTO}",
         parse=parsed_rho1,
     )

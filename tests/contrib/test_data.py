@@ -168,7 +168,7 @@ def test_download(served, tmp_path):
 def test_download_with_another_content(served, tmp_path):
     data_set, directory = served
     (directory / "dev.conll").write_text("dev\tY\n")
-    with pytest.raises(InputError, match=r"dev.conll: expected SHA-256 [0-9a-f]{64}, found another content"):
+    with pytest.raises(InputError, match=r"dev.conll: expected SHA-256 [0-9a-f]{64}, found different content"):
         fetch(data_set, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

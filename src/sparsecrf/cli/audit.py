@@ -73,7 +73,7 @@ def audit(
     ] = None,
     unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
     scheme: Annotated[
-        Scheme, typer.Option(help="How labels encode spans, as for eval; runs: each run of equal labels.")
+        Scheme, typer.Option(help="How labels encode spans, as for eval; runs means each run of equal labels.")
     ] = Scheme.AUTO,
     top: Annotated[
         int | None,

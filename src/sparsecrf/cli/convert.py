@@ -99,7 +99,7 @@ def convert(
     chunks: Annotated[
         str | None,
         typer.Option(
-            help=f"For data: write chunk labels in this scheme, {_ONE_OF}. Then --from and --to may both be columns "
+            help=f"For data, write chunk labels in this scheme, {_ONE_OF}. Then --from and --to may both be columns "
             "or both tokens.",
             metavar="SCHEME",
         ),

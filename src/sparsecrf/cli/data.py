@@ -111,7 +111,7 @@ def simulate(
 @data.command(epilog=TEMPLATE_EXAMPLE)
 def template(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(PRESETS)}.", show_default=False)],
-    columns: Annotated[int, typer.Option(min=1, help="For `columns`: number of columns before the label.")] = 1,
+    columns: Annotated[int, typer.Option(min=1, help="For `columns`, the number of columns before the label.")] = 1,
 ) -> None:
     """Print the ready-made template of `train --features NAME`, so that you can edit it and use it with --template."""
     from sparsecrf.encoding.presets import preset

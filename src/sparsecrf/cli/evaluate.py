@@ -25,7 +25,7 @@ _NO_LIMIT = 1 << 16  # columns: a line may be wider than the terminal, so that n
 
 
 def evaluate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; -: standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; - is standard input.")],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="Label FILE with this model first."),
@@ -39,9 +39,10 @@ def evaluate(
     scheme: Annotated[
         Scheme,
         typer.Option(
-            help="How labels encode chunks. auto: conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else none. "
-            "conlleval and iob1 accept labels in impossible places, iob2 and iobes ignore them. grobid: I-<x> begins a "
-            "field, <x> continues it; runs: each run of equal labels is a field; none: score tokens only."
+            help="How labels encode chunks. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else "
+            "none. conlleval and iob1 accept labels in impossible places; iob2 and iobes ignore them. With grobid, "
+            "I-<x> begins a field and <x> continues it; with runs, each run of equal labels is a field; with none, "
+            "only tokens are scored."
         ),
     ] = Scheme.AUTO,
     format: ModelFormat = None,

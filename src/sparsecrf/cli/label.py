@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def label(
     model: Annotated[str, Declared("The model file.", "--model", "-m", metavar="FILE")],
     data: Annotated[
-        str, Declared("Data with or without labels; [bold]-[/bold]: standard input.", metavar="INPUT")
+        str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
     ] = "-",
     output: Annotated[str, Declared("File to write; by default standard output.", "--output", "-o")] = "-",
     nbest: Annotated[
@@ -85,8 +85,8 @@ def label(
     scheme: Annotated[
         Scheme,
         Declared(
-            "How labels encode spans, for --format jsonl and text, as for eval. auto: chunks, or runs of equal labels "
-            "if they do not look like chunks; none: every token is a span.",
+            "How labels encode spans, for --format jsonl and text, as for eval. auto means chunks, or runs of equal "
+            "labels if they do not look like chunks; with none, every token is a span.",
             "--scheme",
         ),
     ] = Scheme.AUTO,

@@ -74,12 +74,12 @@ class Inputs:
     """Labelled data to train on, and how to read them."""
 
     data: list[str] = option(
-        ..., "Labelled data, one file or several; [bold]-[/bold]: standard input.", metavar="TRAIN"
+        ..., "Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN"
     )
     template: str | None = option(
         None,
-        "Feature template. Without it: the raw columns (lines *), --features tagging for CoNLL-U, and --features "
-        "words for JSON and token lines.",
+        "Feature template. Without it, the features are the raw columns (lines *), or --features tagging for CoNLL-U "
+        "and --features words for JSON and token lines.",
         "--template",
         "-t",
         metavar="FILE",

@@ -62,7 +62,7 @@ class PathOptions(ModelOptions):
     )
     rho2: Any = option(
         RHO2,
-        f"L2 penalty: rho2/2 |w|^2. {SEARCH}: find the best pair of rho1 and rho2 on --dev.",
+        f"L2 penalty: rho2/2 |w|^2. {SEARCH} finds the best pair of rho1 and rho2 on --dev.",
         metavar=f"X|{SEARCH}",
         parse=_number_or_search,
     )
@@ -80,8 +80,8 @@ def path(
         str,
         typer.Option(
             metavar="auto|f1|error",
-            help="What to optimise on --dev: f1 (of chunks), error (of tokens), or auto: f1 if the labels encode "
-            "chunks.",
+            help="What to optimise on --dev: f1 (of chunks), error (of tokens), or auto, which means f1 if the labels "
+            "encode chunks.",
         ),
     ] = "auto",
 ) -> None:

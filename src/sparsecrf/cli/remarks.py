@@ -47,7 +47,7 @@ def unknown_remark(
             if n_tokens >= _TOKENS:
                 break
     except InputError:
-        return None  # was reported when it was labelled
+        return None  # already reported when it was labelled
     known = sum(find(name) is not None for name in found)
     if n_tokens < _FEWEST or known >= _SHARE * min(len(found), len(model.vocabulary.attributes)):
         return None
@@ -75,7 +75,7 @@ def _has_text(format: Records, charset: Charset, first: Piece, source: str) -> b
     try:
         return any(record.has_spans for record in format.records(charset.decoded(first, source), source, False))
     except InputError:
-        return False  # was reported when it was labelled
+        return False  # already reported when it was labelled
 
 
 def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: bool) -> Iterator[list[list[str]]]:

@@ -34,7 +34,7 @@ def report(
         ),
     ] = False,
     example: Annotated[
-        str | None, typer.Option(help="With --try: the sentence shown at first.", metavar="TEXT")
+        str | None, typer.Option(help="With --try, the sentence that is shown first.", metavar="TEXT")
     ] = None,
     quiet: Quiet = False,
 ) -> None:

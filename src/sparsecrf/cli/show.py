@@ -15,7 +15,7 @@ from sparsecrf.cli.options import AnyModel
 if TYPE_CHECKING:
     from sparsecrf.contrib.explain import ModelExplanation, Weight
 
-_TOP = 10  # weights of each label in a text
+_TOP = 10  # weights of each label in text output
 
 
 class Format(str, Enum):

@@ -53,7 +53,7 @@ class RunOptions:
     )
     cache_memory: int | None = option(
         None,
-        "How much of the data to keep in memory; by default a quarter of all memory. 0: nothing.",
+        "How much of the data to keep in memory (0 for nothing); by default a quarter of all memory.",
         panel=_LARGE,
         metavar="MB",
         min=0,

@@ -182,7 +182,7 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
 
 
 _WORTH_SHRINKING = 1000  # weights
-_SMALL_SHARE = 9  # of the weights: the median in benchmarks/record/penalties.md
+_SMALL_SHARE = 9  # a small model has 1/9 of the weights: the median in benchmarks/record/penalties.md
 # More tokens in one sequence, or more labels per token, usually mean a mistake in the file.
 _LONG, _MANY = 500, 20
 

@@ -36,7 +36,7 @@ def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
     """
     if top_n < 0:
         raise InputError(f"top_n: expected at least 0, found {top_n}")
-    scores = np.concatenate(information(corpus))  # of the blocks: unigram, then bigram attributes
+    scores = np.concatenate(information(corpus))  # by block: unigram attributes, then bigram attributes
     kept = np.isinf(scores)
     ranked = np.argsort(-scores, kind="stable")
     kept[ranked[kept.sum() :][:top_n]] = True

@@ -64,7 +64,7 @@ def span_log_probs(
 def best_inside(
     chain: Chain, corpus: Corpus, sequences: NDArray[np.int64], windows: Sequence[tuple[int, int]]
 ) -> list[NDArray[np.int32]]:
-    """The best labels of each window where all other labels are as given."""
+    """The best labels of each window, given all other labels."""
     copies = corpus.subset(sequences)
     fixed = copies.labels.copy()
     begins = copies.offsets[:-1].tolist()

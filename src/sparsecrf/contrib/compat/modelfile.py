@@ -40,7 +40,7 @@ class FileResource:
         self._descriptors: list[int] = []
 
     def use(self, model: Model | None) -> None:
-        """Use this model's content for the file from now on. None: no file."""
+        """Use this model's content for the file from now on. None means no file."""
         self.cleanup()
         if self.auto:
             self._name, self._model, self._content = None, model, None

@@ -274,7 +274,7 @@ def holdout_scores(labels: Sequence[str], offsets: Any, gold: Any, found: Any) -
     Y, right = len(labels), gold == found
     counts = (np.bincount(gold[right], minlength=Y), np.bincount(found, minlength=Y), np.bincount(gold, minlength=Y))
     scores = {label: _score(*map(int, row)) for label, *row in zip(labels, *counts, strict=True)}
-    # As CRFsuite averages: over all labels, those that do not occur count 0.
+    # As in CRFsuite, averages are over all labels; those that do not occur count as 0.
     averages = {
         f"avg_{name}": sum(getattr(score, name) or 0.0 for score in scores.values()) / Y
         for name in ("precision", "recall", "f1")

@@ -25,7 +25,7 @@ class Macro:
     letter: str
     absolute: bool  #: whether the row counts from an end of the sequence
     row: int
-    column: int | None  #: None: %e has none
+    column: int | None  #: None for %e, which has none
     regex: str | None = None
     number: int | None = None  #: number of characters
     look_up: str | None = None  #: the name of a resource, and its arguments

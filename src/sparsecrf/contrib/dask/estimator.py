@@ -133,7 +133,7 @@ class DaskCRF(TrainingCRF):
         finally:
             release([last, *tasks])
         if total == 0:
-            raise InputError("X: expected tokens to be scored, found none")
+            raise InputError("X: expected tokens to score, found none")
         return float(right / total)
 
     def _client(self) -> Client:

@@ -235,7 +235,7 @@ def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
     """The number of partitions, which must be the same for all of these."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
-        raise InputError(f"expected as many partitions in each, found {sizes}")
+        raise InputError(f"expected the same number of partitions in each, found {sizes}")
     return next(iter(sizes.values()))
 
 

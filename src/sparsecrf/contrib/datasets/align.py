@@ -8,9 +8,9 @@ letter makes a chunk of zero, one or two phonemes, from left to right and indepe
 
     P(phonemes | letters) = sum over alignments of prod_t theta[letter_t, chunk_t]
 
-with theta[letter, .] a distribution over chunks. EM finds theta: the expected number of times that a letter makes a
-chunk, over all alignments by their probabilities, is the next theta, and the likelihood never decreases. The best
-alignment of each word under the last theta gives its labels.
+with theta[letter, .] a distribution over chunks. EM finds theta: the next theta is the expected number of times that a
+letter makes a chunk, normalised, with all alignments weighted by their probabilities. The likelihood never decreases.
+The best alignment of each word under the last theta gives its labels.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def carried(file: Source) -> bytes | None:
     found = hashlib.sha256(data).hexdigest()
     if found != file.sha256:
         raise InputError(
-            f"{path}: expected SHA-256 {file.sha256}, found {found}: the package {package} is another version; "
+            f"{path}: expected SHA-256 {file.sha256}, found {found}: the package {package} is a different version; "
             "pip install 'sparsecrf[demo]' installs the right one"
         )
     return data
@@ -107,5 +107,5 @@ def _content(data_set: DataSet, file: Source) -> bytes:
     except OSError as error:  # no connection, no such file, disk full
         raise InputError(f"{file.url}: expected to download {file.size:,} bytes, found: {error}") from None
     except ValueError as error:  # raised by pooch for a wrong checksum
-        raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found another content: {error}") from None
+        raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found different content: {error}") from None
     return Path(path).read_bytes()

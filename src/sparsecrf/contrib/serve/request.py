@@ -32,12 +32,12 @@ _KNOWN = frozenset((*INPUTS, *OPTIONS))
 class LabelRequest:
     """Sentences, and what to return for each."""
 
-    model: str | None  #: None: the only model
+    model: str | None  #: None means the only model
     kind: str  #: one of INPUTS
     sentences: list[list[Any]]  #: as `Model.label` takes them
     n_tokens: int
     offsets: list[list[tuple[int, int]]] | None = None  #: for text: start and end of each token
-    nbest: int = 0  #: 0: not asked for
+    nbest: int = 0  #: 0 if not requested
     marginals: bool = False
     scores: bool = False
     explain: bool = False

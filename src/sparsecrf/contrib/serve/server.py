@@ -84,7 +84,7 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Runs every tenth of a second; shuts down if asked to.
 
-        First, no more connections are accepted. uvicorn would also close idle connections, although a request may be
+        First, it stops accepting connections. uvicorn would also close idle connections, although a request may be
         about to arrive: they get some time, and are closed after their next answer.
         """
         if self._ending and self._end_at is None:

@@ -92,7 +92,7 @@ def suggest(
     measure, chain = MEASURES[by], model.chain_with(threads)
     places: list[int] = []
     uncertainty, attributes = [np.empty(0)], list[Any]()
-    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # of the pool: attributes that the model lacks, too
+    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # grows by attributes that the model lacks
     for block in _blocks((i, tokens) for i, tokens in enumerate(X) if _n_tokens(tokens) > 0):
         pool = [tokens for _, tokens in block]
         places += [i for i, _ in block]
