@@ -42,7 +42,7 @@ class LabelParts(NamedTuple):
 
     names: tuple[str, ...]  #: [P]
     of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, in ascending order
-    #: [Y] the class of each label: Y + j, part j, or the label's own number, a class of its own; empty: there are none
+    #: [Y] the class of each label: Y + j, part j, or the label's own number, a class of its own; empty without classes
     classes: tuple[int, ...] = ()
 
     @classmethod

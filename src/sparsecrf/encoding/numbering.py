@@ -115,7 +115,7 @@ class Numbering(NamedTuple):
 
         kind, _, cell = self._taken_apart(numbers)
         Y, C = self.n_labels, max(len(self.classes), 1)
-        names = np.array([*(c if c < Y else c + 1 for c in self.classes), Y])  # the last: the start
+        names = np.array([*(c if c < Y else c + 1 for c in self.classes), Y])  # the last is the start
         return np.select([kind == 0, kind == 1], [-1, cell // Y], names[np.minimum(cell // C, len(self.classes))])
 
     def block(self, numbers: Any) -> Any:

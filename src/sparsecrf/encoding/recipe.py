@@ -47,7 +47,7 @@ class Recipe:
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
     missing: str = ""  #: the label that marks an unknown label in files
-    label_sets: str = ""  #: separates the labels of a set in files; empty: there are no sets
+    label_sets: str = ""  #: separates the labels of a set in files; empty if there are no sets
     ragged: bool = False  #: lines of column files may differ in length
     encoding: str | None = None  #: encoding of files
     min_count: int = 1  #: attributes at fewer positions are dropped

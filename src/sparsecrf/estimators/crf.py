@@ -82,7 +82,7 @@ class CRF(BaseCRF):
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None means
         that labels have no parts. Not for dual, sbcd and cd.
     class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
-        "balanced": inversely proportional to the frequency of the label. None: all 1. They are multiplied by the
+        "balanced": inversely proportional to the frequency of the label. None means all 1. They are multiplied by the
         weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.
     penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
         template, or the prefix before `:` or `=`), group:label, tree (pairs under their label), or your own

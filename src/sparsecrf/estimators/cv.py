@@ -47,7 +47,7 @@ class CRFCV(BaseCRF):
         `rho_min_ratio` times that (1e-3, or to rho1 = 0.1 if that is lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None means 5.
-    shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); False: folds are
+    shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); otherwise folds are
         consecutive.
     scoring : auto (chunk_f1 if labels encode chunks, else token_accuracy), sequence_accuracy, label_f1_macro,
         label_f1_weighted, a scorer of `sparsecrf.scorers` or scikit-learn (which sees single labels), or a function of

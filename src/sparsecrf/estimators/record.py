@@ -12,7 +12,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.label_names import LabelNames
 from sparsecrf.shards.dataset import Dataset
 
-RECORD = "estimator"  #: in the training record
+RECORD = "estimator"  #: key in the training record
 _KINDS: dict[str, type[int] | type[bool]] = {"int": int, "bool": bool}
 
 

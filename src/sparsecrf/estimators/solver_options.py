@@ -36,7 +36,7 @@ def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
         short = {name: given.pop(name) for name in _SHORT if name in given}
-        init(*arguments, **given)  # raises for what is not in the signature
+        init(*arguments, **given)  # raises for anything that is not in the signature
         estimator: Any = arguments[0]
         bound = parameters.bind(*arguments, **given)
         bound.apply_defaults()

@@ -14,7 +14,7 @@ from sparsecrf.encoding.matrix import Csr, is_matrix
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.warn import warn_caller
 
-KIND = "token_kind"  #: in the training record
+KIND = "token_kind"  #: key in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
 _FEW = 20  # minimum number of text or list tokens: fewer may well have no known attribute
 

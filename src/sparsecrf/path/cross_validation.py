@@ -151,7 +151,7 @@ class _Rounds(NamedTuple):
     first: int  #: penalties before
     n_values: int
     folds: int
-    later: int  #: fits after this step, at least
+    later: int  #: minimum number of fits after this step
 
     def of(self, fold: int) -> Told:
         def told(k: int, penalties: Penalties, solved: _Solved, found: Fit | None) -> None:

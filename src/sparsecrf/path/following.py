@@ -45,7 +45,7 @@ class Point:
     fit: Fit | None  #: None if it was made elsewhere
     fold: int | None = None  #: from 0; None if trained on all data
     folds: int = 0  #: number of folds
-    left: int = 0  #: fits still to come, at least
+    left: int = 0  #: minimum number of fits still to come
 
 
 Each: TypeAlias = Callable[[Point], None]

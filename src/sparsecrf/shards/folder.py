@@ -61,7 +61,7 @@ class CorpusFolder:
     path: Path
     recipe: str  #: hash of what it was made from
     vocabulary: Vocabulary
-    template: Template | None  #: None: the files contained attributes
+    template: Template | None  #: None if the files contained attributes
     n_columns: int  #: columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
     tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as in `Dataset`

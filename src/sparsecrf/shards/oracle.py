@@ -227,7 +227,7 @@ class ShardedOracle:
     @lazy
     def value_sizes(self) -> tuple[Floats, Floats] | None:
         """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
-        lists; 1 where there are none. None: every value is 1."""
+        lists; 1 where there are none. None if every value is 1."""
         if int(self.workers.total(has_values, add)[0]) == 0:
             return None
         unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)

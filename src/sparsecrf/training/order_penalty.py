@@ -53,7 +53,7 @@ class OrderPenalty:
     ngrams: NgramSpace
 
     def __post_init__(self) -> None:
-        plain = ElasticNet(self.rho1, self.rho2)  # raises for what is not a penalty
+        plain = ElasticNet(self.rho1, self.rho2)  # raises for anything that is not a penalty
         object.__setattr__(self, "rho1", plain.rho1)
         object.__setattr__(self, "rho2", plain.rho2)
 

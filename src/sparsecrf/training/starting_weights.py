@@ -45,7 +45,7 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
     if features.n_class:
-        place = np.full(numbering.cells + 1, -1)  # index of a cell among the classes; the last: a missing cell
+        place = np.full(numbering.cells + 1, -1)  # index of a cell among the classes; the last is for a missing cell
         place[list(numbering.classes)] = np.arange(len(numbering.classes))
         own = np.arange(len(x) - features.n_class, len(x))
         before = np.concatenate([place[label[:-1]], [len(numbering.classes)], place[part]])

@@ -26,8 +26,8 @@ Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 class Layout(NamedTuple):
     """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
-    template: Template | None = None  #: None: not known yet, or the files contain attributes
-    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet, or the format has no columns
+    template: Template | None = None  #: None if not known yet, or if the files contain attributes
+    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet or if there are none
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 

@@ -20,7 +20,7 @@ class FoundSpan(NamedTuple):
     start: int
     end: int
     type: str
-    probability: float | None  #: None: not asked for
+    probability: float | None  #: None if not requested
 
 
 class Answer(NamedTuple):
@@ -36,7 +36,7 @@ class Record(ABC):
 
     line: int  #: number of its first line
     rows: list[list[str]]  #: the columns of each token
-    labels: list[str | None] | None = None  #: None: no labels; None in the list: an unknown label
+    labels: list[str | None] | None = None  #: None means no labels; None in the list means an unknown label
     has_spans: bool = False  #: whether an answer is written as spans
 
     @abstractmethod

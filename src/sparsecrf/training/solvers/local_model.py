@@ -48,7 +48,7 @@ class LocalModel(NamedTuple):
     coupling: Floats  #: [K] curvature between a feature and its parent
     block: Block | None = None  #: features with a full matrix instead of diagonal and coupling
     scale: float = 1.0  #: factor on that matrix
-    unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute; a number: of all
+    unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute, or one number for all
 
     @classmethod
     def at(
@@ -119,7 +119,7 @@ class LocalModel(NamedTuple):
         subtracted: int = 0,
         tolerance: float = 1e-3,
     ) -> Floats:
-        """The step d that minimises g . d + d' B d / 2 + penalty(w + d), features that are not free staying.
+        """The step d that minimises g . d + d' B d / 2 + penalty(w + d), without moving features that are not free.
 
         B = B0 - P P' + Q Q' with the rows of [P, Q] in `factors` (free features only), P having `subtracted` columns.
         """

@@ -11,7 +11,7 @@ from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.solver import Arrays
 
 _SPARE = 1  # spare rows for the next pairs
-_FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but not fewer than these
+_FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but at least this many
 
 
 class _Rows:

@@ -67,7 +67,7 @@ class _Stochastic:
         if not 0 <= seed < 2**64:
             raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
-        self.given = eta0  # None: the first step size is found by trial
+        self.given = eta0  # None if the first step size is found by trial
         self.shards = self.chosen_shards()
         self._only: Stepper | None = None  # stepper of the only shard, if there is only one
         found = [self._over(k, _extent) for k in range(len(self.shards))]

@@ -30,8 +30,8 @@ class Result:
     point: Point
     objective: float
     kkt: float  #: relative, over the whole space
-    gap: float  #: certified: the optimum is at most this below
-    remaining: float  #: an estimate of the same; infinite: none yet
+    gap: float  #: certified: the optimum is at most this far below
+    remaining: float  #: an estimate of the same; infinite if none yet
     stopped_by: str
     history: list[Record] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ _PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening in passes
 class _Certificate:
     """The result of a screening."""
 
-    kkt: float | None  #: None: not computed
+    kkt: float | None  #: None if not computed
     gap: float
     promise: float  #: approximate gain that features outside of the working set could still bring
 
