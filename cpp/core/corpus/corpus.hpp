@@ -35,8 +35,8 @@ struct Corpus {
     Array<std::uint32_t> unigram;                                // [P] list id in unigram_lists
     Array<std::uint32_t> base;                                   // [P] list id in base_lists
     Array<std::uint32_t> rest;                                   // [P] list id in rest_lists
-    Array<double> sequence_weight;                               // [N]; empty: all 1
-    Array<double> token_weight;                                  // [P]; empty: all 1
+    Array<double> sequence_weight;                               // [N]; empty if all are 1
+    Array<double> token_weight;                                  // [P]; empty if all are 1
     ListPool unigram_lists, base_lists, rest_lists;
     ListPool label_sets;                          // candidate labels; list 0: all labels
     std::int64_t n_dense = 0;                     // d, number of dense columns, which have a value at every position

@@ -23,7 +23,7 @@ class Chain {
     const UnigramRows& rows() const { return weights_->rows; }
     std::span<const double> w() const { return weights_->w; }    // [K]
     double largest_weight() const { return weights_->largest; }  // max |w|
-    // A copy that uses this many threads (0: all cores) and shares the weights.
+    // A copy that uses this many threads (0 means all cores) and shares the weights.
     Chain with_threads(int threads) const;
     // The weights laid out for a corpus, which must outlive the result.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;

@@ -10,10 +10,10 @@
 namespace sparsecrf {
 
 struct Constraints {
-    std::int64_t n_labels = 0;            // Y of the model they are for; 0: any
-    std::vector<std::uint8_t> allowed;    // [P, Y] nonzero where a label is allowed; empty: everywhere
-    std::vector<std::uint8_t> forbidden;  // [Y + 1, Y] nonzero where a pair is forbidden (row Y: start); empty: none
-    std::vector<std::int32_t> fixed;      // [P] a label, or kMissing if free; empty: all free
+    std::int64_t n_labels = 0;            // Y of the model they are for; 0 means any
+    std::vector<std::uint8_t> allowed;    // [P, Y] nonzero where a label is allowed; empty means everywhere
+    std::vector<std::uint8_t> forbidden;  // [Y + 1, Y] nonzero where a pair is forbidden (row Y: start); empty if none
+    std::vector<std::int32_t> fixed;      // [P] a label, or kMissing if free; empty means all free
 
     bool are_none() const { return allowed.empty() && forbidden.empty() && fixed.empty(); }
     void check(const Corpus& corpus) const;

@@ -46,7 +46,7 @@ struct RestPairs {
 // each kind: nodes and pairs of its place, histories after it, and arcs (in the linear domain only inner arcs, without
 // leaves).
 struct NgramLattice {
-    std::vector<const NgramPlace*> place;  // [T] null where n-grams have no effect; empty: no effect anywhere
+    std::vector<const NgramPlace*> place;  // [T] null where n-grams have no effect; empty means no effect anywhere
     std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;
     std::vector<double> mass;  // per history: mass of all prefixes that end in it, scaled like alpha; not in the log
                                // domain
@@ -124,9 +124,9 @@ struct Lattice {
     // Set by `take` and the caller.
     std::int64_t sequence = 0;              // for error messages
     std::int64_t first = 0, length = 0;     // positions [first, first + length) of the corpus
-    const std::int32_t* fixed = nullptr;    // [T] label or label set as in Corpus::labels; null: all free
+    const std::int32_t* fixed = nullptr;    // [T] label or label set as in Corpus::labels; null means all free
     const ListPool* label_sets = nullptr;   // label sets of the corpus
-    const std::uint8_t* allowed = nullptr;  // [T, Y] nonzero where the label is allowed; null: everywhere
+    const std::uint8_t* allowed = nullptr;  // [T, Y] nonzero where the label is allowed; null means everywhere
     double* alpha = nullptr;                // [T, Yp] owned by the caller
     double* v = nullptr;                    // [T, Yp]
     double* p = nullptr;                    // [T, Yp] node marginals; may be null if only forward runs

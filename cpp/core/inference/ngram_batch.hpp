@@ -59,7 +59,7 @@ class NgramBatch {
         bool failed = false;
         AlignedVector<double> beta, p, step;  // [Yp] p, step: contributions of the histories after a position
         std::vector<double> rise;             // [leading] rise of the targets of the position's nodes
-        std::vector<double> rest_extra;       // extras of rest-list pairs that no arc ends in; empty: 0
+        std::vector<double> rest_extra;       // extras of rest-list pairs that no arc ends in; empty means 0
     };
     // Up to eight positions of different sequences with the same arcs.
     struct Chunk {

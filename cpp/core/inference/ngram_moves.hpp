@@ -17,7 +17,7 @@ class NgramMoves {
     // all: build the table of all moves that for_each needs.
     explicit NgramMoves(int n_labels, bool all = true) : n_labels_(static_cast<std::uint32_t>(n_labels)), all_(all) {}
 
-    // Loads the moves of a place (null: only labels).
+    // Loads the moves of a place (null means only labels).
     void lay(const NgramPlace* place, bool first) {
         place_ = place;
         first_ = first;

@@ -192,7 +192,7 @@ struct NgramTables {
     struct Special {
         double weight;               // E of its last pair
         std::uint32_t history;       // index into after
-        std::uint32_t node;          // node of the arcs; kNoString: none, the mass is E alpha e / c
+        std::uint32_t node;          // node of the arcs; if kNoString, the mass is E alpha e / c
         std::uint16_t first, label;  // first and last label of the history
     };
     std::span<const Special> special_at(std::int64_t position) const {

@@ -25,7 +25,7 @@ enum class Pairs { all, start, inner };
 class Potentials {
    public:
     // For any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the pairs
-    // of the feature set, for weights that change often; null: recomputed for every matrix. `forbidden`: [Y + 1, Y]
+    // of the feature set, for weights that change often; if null, recomputed for every matrix. `forbidden`: [Y + 1, Y]
     // nonzero where a label pair is forbidden, or null; not with `pairs`. Keeps references to all of these.
     Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
                const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
@@ -114,7 +114,7 @@ class Potentials {
     const std::uint8_t* forbidden_;
     PairScores forbidden_scores_;  // -infinity for every forbidden pair
 
-    std::shared_ptr<NgramTables> ngrams_;  // null: none
+    std::shared_ptr<NgramTables> ngrams_;  // null if none
 
     // For the weights of the last `assign`.
     const FeatureSet* features_ = nullptr;

@@ -144,10 +144,10 @@ class Transition {
     PairScores scores_;  // y' < Y
     AlignedVector<double> start_score_, start_weight_;
 
-    // Label classes; null: none.
+    // Label classes; null if none.
     const LabelParts* classes_ = nullptr;
     std::vector<double> class_score_, class_weight_;  // [C, C] kappa, D
-    std::vector<double> plain_;                       // D of each entry of scores_; empty: all 1
+    std::vector<double> plain_;                       // D of each entry of scores_; empty if all are 1
     // For class_sums: M of each entry of scores_, and the rows that have entries.
     struct Row {
         std::uint32_t label, begin, end;  // y', its entries

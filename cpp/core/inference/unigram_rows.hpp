@@ -84,7 +84,7 @@ class UnigramRows {
         std::uint32_t n;      // entries; kDenseRow for a dense row
     };
     int n_labels_ = 0, stride_ = 0, cell_stride_ = 0;  // Y, Yp, Cp (Yp without parts)
-    std::shared_ptr<const LabelParts> parts_;          // null: none
+    std::shared_ptr<const LabelParts> parts_;          // null if none
     std::vector<std::uint64_t> has_row_;               // one bit per row
     std::vector<Row> rows_;                            // [R]
     std::vector<std::uint16_t> labels_;

@@ -27,7 +27,7 @@ struct Container {
     std::string source;  // names the file in errors
 
     // The elements of a one-dimensional array. Throws unless its safetensors type is `dtype` and its length is `length`
-    // (kAny: any length).
+    // (kAny means any length).
     static constexpr std::int64_t kAny = -1;
     template <class T>
     std::span<const T> numbers(const std::string& name, std::string_view dtype, std::int64_t length = kAny) const {

@@ -78,7 +78,7 @@ class Model {
     // Labels rows of columns. Null if labelling needs a corpus: there is no template, or the model uses more than
     // attribute scores.
     std::unique_ptr<RowLabeller> row_labeller() const;
-    // The number of dense values that the caller must provide for each token; 0: none.
+    // The number of dense values that the caller must provide for each token; 0 if none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }
 
     // Calls work(session) with a session that no other thread uses.
@@ -91,8 +91,8 @@ class Model {
     }
     // Labels complete sequences of a text file. If the model has a template, writes every line of a column file with
     // the label as an additional column; otherwise, for a CRFsuite file, the label in the file and the predicted one.
-    // The output for a sequence depends only on that sequence. n_columns: columns per line, 0: as on the first line;
-    // line: number of the first line. Throws if tokens need vectors, which text files do not contain.
+    // The output for a sequence depends only on that sequence. n_columns: columns per line (0 for those of the first
+    // line); line: number of the first line. Throws if tokens need vectors, which text files do not contain.
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 

@@ -22,11 +22,11 @@ struct ModelParts {
     std::shared_ptr<const FeatureSet> features;
     std::vector<double> w;                  // [K]
     bool start = true;                      // whether the start label precedes the first position
-    std::shared_ptr<const Template> lines;  // null: tokens have their own attributes
-    std::int64_t n_columns = 0;             // number of observation columns; 0: any
+    std::shared_ptr<const Template> lines;  // null if tokens have their own attributes
+    std::int64_t n_columns = 0;             // number of observation columns; 0 means any
     std::string encoding = "utf-8";         // encoding of the training files: "utf-8", "bytes", ...
     std::vector<double> mean, scale;  // dense columns are standardized: x' = (x - mean) scale; empty: no dense columns
-    std::shared_ptr<const WordVectors> vectors;  // word vectors for these columns; null: the caller provides them
+    std::shared_ptr<const WordVectors> vectors;  // word vectors for these columns; null if the caller provides them
     // The metadata of the file.
     std::map<std::string, std::string> metadata;
 

@@ -18,13 +18,13 @@ struct DualRows {
     const std::uint32_t* row;     // [n] ascending
     const std::uint32_t* ptr;     // [n + 1] into `at`
     const std::uint32_t* at;      // positions t
-    const double* value;          // parallel to `at`; null: all 1
+    const double* value;          // parallel to `at`; null if all are 1
     int stride;                   // Yp
     double bound;                 // rho1: S(z) = z - rho1 above rho1, z + rho1 below -rho1, 0 between
     double* Z;                    // [R, Yp] all rows
     const DualRow* of;            // [R]
     std::uint8_t* active;         // [R] whether S(Z) of the row is nonzero
-    const std::uint8_t* allowed;  // [R, Yp / 8] one bit per feature of the model; null: all allowed
+    const std::uint8_t* allowed;  // [R, Yp / 8] one bit per feature of the model; null means all allowed
 };
 
 }  // namespace sparsecrf

@@ -31,7 +31,7 @@ class Names {
 
    private:
     std::shared_ptr<const StringTable> table_;
-    std::shared_ptr<StringTable> growing_;  // null: lookups only
+    std::shared_ptr<StringTable> growing_;  // null means lookups only
 };
 
 }  // namespace sparsecrf

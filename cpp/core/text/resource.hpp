@@ -59,7 +59,7 @@ class Resource {
     // The marks of a lexicon for the words of a column.
     void match(const Rows& rows, std::int64_t column, bool fold, LexiconMarks& out) const;
     // Appends the marks of a row: "S", "B-LOC|S-PER" (classes in file order), or "O". only: use only this class,
-    // without its name; -1: all classes.
+    // without its name; -1 means all classes.
     void append_marks(const LexiconMarks& marks, std::int64_t t, std::int64_t only, std::string& out) const;
 
    private:

@@ -26,7 +26,7 @@ class SequenceEncoder {
         bool share = true;        // as for CorpusBuilder
         bool skip_empty = false;  // skip a sequence without positions instead of throwing
         WordRows words = {};      // word vectors of positions
-        int threads = 1;          // for rows; 0: all cores
+        int threads = 1;          // for rows; 0 means all cores
         // Features of a model: attributes of rows without a pair feature then do not condition pairs. Null: all
         // attributes that can condition pairs do.
         const FeatureSet* features = nullptr;
@@ -48,7 +48,7 @@ class SequenceEncoder {
         std::shared_ptr<const Template> lines;
         std::span<const Rows> sequences;
         std::span<const Label> labels;         // [positions of all sequences]
-        std::span<const double> weights = {};  // [sequences]; empty: all 1
+        std::span<const double> weights = {};  // [sequences]; empty if all are 1
         std::int64_t n_beside = 0;             // trailing columns of each row that are not observations
     };
     void add_rows(const Batch& batch);

@@ -22,10 +22,9 @@ class TextEncoder {
    public:
     // Unless the names grow, unknown attributes are left out and unknown labels are missing.
     // start: whether bigram attributes of the first position condition the pair (start, label).
-    // missing: the text of an unknown label; empty: none. between_labels: the separator of the labels of a set; empty:
-    // no label sets. share: as for CorpusBuilder.
-    // words: the words of positions, whose vectors become dense columns. threads: for column files, 0 uses all cores.
-    // features: of a model, as for SequenceEncoder.
+    // missing: the text of an unknown label, or empty. between_labels: the separator of the labels of a set; empty
+    // without label sets. share: as for CorpusBuilder. words: the words of positions, whose vectors become dense
+    // columns. threads: for column files, 0 uses all cores. features: of a model, as for SequenceEncoder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, std::string between_labels = {},
                 bool share = true, WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
         : sequences_(
@@ -46,7 +45,7 @@ class TextEncoder {
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
              const Note& note);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. features:
-    // those of a model, in which case attributes with a pair feature condition pairs; null: none do.
+    // those of a model, in which case attributes with a pair feature condition pairs; null if none do.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return sequences_.builder().n_sequences(); }

@@ -78,7 +78,7 @@ struct MatrixRows {
     std::span<const std::int64_t> ptr;     // [T + 1]
     std::span<const std::int32_t> column;  // [entries]
     std::span<const double> value;         // [entries]
-    std::span<const std::int64_t> id;      // [columns] attribute of each column, -1: none
+    std::span<const std::int64_t> id;      // [columns] attribute of each column, -1 if none
 };
 
 class TokenEncoder {
@@ -92,7 +92,7 @@ class TokenEncoder {
                                                 // no template
         PairRule pairs;       // without `lines`; for a model also with `lines`, to skip those without pair features
         WordRows words = {};  // words of positions, whose vectors become dense columns
-        int threads = 1;      // for rows with `lines`; 0: all cores
+        int threads = 1;      // for rows with `lines`; 0 means all cores
     };
     TokenEncoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, Options options);
 

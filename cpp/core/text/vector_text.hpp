@@ -15,7 +15,7 @@ namespace sparsecrf {
 class VectorText {
    public:
     // source: names the file in errors. n_bytes: size of the file, 0 if unknown. wanted: keep only vectors of these
-    // words and of their lower case; null: keep all.
+    // words and of their lowercase forms; null means keep all.
     VectorText(std::string source, std::int64_t n_bytes, const StringTable* wanted);
 
     // Parses complete lines, which continue those added before. Throws at the first error, with its line.

@@ -18,14 +18,14 @@
 namespace sparsecrf {
 
 struct WordFunction {
-    // l: lower case    p, s: the first or last n characters    h: shape, runs of a class at most n long (0: any)
+    // l: lower case    p, s: the first or last n characters    h: shape, runs of a class at most n long (0 means any)
     // c: the classes that occur    n: the number of characters    d: resource lookup
     char letter;
     bool lower = false;                                  // p, s, d: apply to the cell in lower case
     std::int64_t column = 0;                             // column of the cell
-    std::int64_t n = 0;                                  // d: first n characters of the class in a table, 0: all
+    std::int64_t n = 0;                                  // d: first n characters of the class in a table, 0 means all
     std::shared_ptr<const Resource> resource = nullptr;  // d
-    std::int64_t only = -1;                              // d, lexicon: only the class with this number; -1: all
+    std::int64_t only = -1;                              // d, lexicon: only the class with this number; -1 means all
 
     bool operator==(const WordFunction&) const = default;
     bool is_lexicon() const { return resource && resource->kind() == Resource::Kind::lexicon; }

@@ -22,7 +22,7 @@ namespace sparsecrf {
 // Keeps a reference to the corpus. Requires that every label is known and that tokens are not weighted.
 class DualAscent {
    public:
-    // `features`: the features of the model; null: all possible ones. rho2 > 0. Starts with u = the labels of the data.
+    // `features`: those of the model; null means all possible ones. rho2 > 0. Starts with u = the labels of the data.
     DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads = 1);
 
     // Starts from u_i = (1 - s) data + s model at these weights instead, with s chosen from a grid.

@@ -26,7 +26,7 @@ namespace sparsecrf {
 
 class DualSpace {
    public:
-    // `features`: the features of the model; null: all possible ones. Keeps a reference to the corpus.
+    // `features`: the features of the model; null means all possible ones. Keeps a reference to the corpus.
     DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2);
 
     // The memory for a space over this corpus and for its distributions (DualAscent), in bytes, so that callers can

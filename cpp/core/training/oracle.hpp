@@ -27,7 +27,7 @@ struct FactorOptions {
     int sweeps;                          // maximum number of sweeps over the sequences
     std::int64_t max_entries;            // maximum number of stored gradient entries; sequences beyond it keep s = 1
     bool alone;                          // whether there are no other data
-    std::span<const double> centre;      // [L] w0; empty: 0
+    std::span<const double> centre;      // [L] w0; empty means 0
 };
 
 // Not thread-safe: one call at a time. Keeps a reference to the corpus.

@@ -24,7 +24,7 @@ struct Occurrences {
     std::vector<std::uint32_t> keys;
     std::vector<std::uint32_t> ptr{0};
     std::vector<std::uint32_t> rows;  // rows of the block, ascending within a key
-    std::vector<double> values;       // parallel to rows; empty: all 1
+    std::vector<double> values;       // parallel to rows; empty if all are 1
     double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
@@ -52,7 +52,7 @@ class Plan {
     }
 
     std::vector<Item> items;
-    std::vector<std::int32_t> fixed;  // labels or label sets of items that fix them; kMissing: free
+    std::vector<std::int32_t> fixed;  // labels or label sets of items that fix them; kMissing means free
     std::vector<Block> blocks;
     std::vector<double> count_weight;  // [N] weight of a sequence's own features in the empirical counts
     std::int64_t max_rows = 0, max_items = 0;

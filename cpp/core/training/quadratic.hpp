@@ -14,12 +14,12 @@ struct Quadratic {
     std::span<const double> g;         // [K] gradient of the loss at w
     std::span<const double> w;         // [K]
     std::span<const double> diagonal;  // [K] D > 0
-    // A feature may be coupled to one other, its parent (-1: none), with curvature `coupling` between the two. Parents
+    // A feature may be coupled to one other, its parent (or -1), with curvature `coupling` between the two. Parents
     // have no parent themselves. B0 is D with these couplings.
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
     // Features of a block have a full matrix as B0 instead and are not coupled to features outside it.
-    std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty: no block
+    std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty means no block
     std::span<const double> block;        // [M, Mp] symmetric, Mp: M padded to kLanes; B0 is `scale` times this
     double scale;
     int width;  // Mp
@@ -27,8 +27,8 @@ struct Quadratic {
     std::span<const double> factors;  // [K, rank]
     int rank, subtracted;             // columns of P and Q together, and of P; multiples of kLanes
     double rho1, rho2;
-    std::span<const double> rho1_of = {};  // [K] replaces rho1 by one value per feature; empty: rho1 for all
-    // [K] the typical size of the values of each feature's attribute; empty: 1. Weights are measured in 1 / unit,
+    std::span<const double> rho1_of = {};  // [K] replaces rho1 by one value per feature; empty means rho1 for all
+    // [K] the typical size of the values of each feature's attribute; empty means 1. Weights are measured in 1 / unit,
     // slopes in unit.
     std::span<const double> unit = {};
     double unit_of(std::size_t k) const { return unit.empty() ? 1.0 : unit[k]; }

@@ -34,7 +34,7 @@ class ClassPairFamily final : public Family {
 
     const LabelPairs pairs_;             // class pairs
     const std::size_t row_;              // length of a row of BlockRows::classes
-    std::vector<std::int32_t> slot_of_;  // [base lists] slot of their sums; -1: no class features
+    std::vector<std::int32_t> slot_of_;  // [base lists] slot of their sums; -1 means no class features
     std::vector<std::uint32_t> lists_;   // list of each slot
     std::vector<double> sum_, square_;   // [slots, (C + 1) C]
 };

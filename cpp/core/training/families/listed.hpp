@@ -52,7 +52,7 @@ struct ListedPosition {
     }
 };
 
-// The labels of a feature: y or a part's cell, y' + 1 (0: a unigram feature), the string of a label n-gram (0: none).
+// The labels of a feature: y or a part's cell, y' + 1 (0 for a unigram feature), the string of a label n-gram (or 0).
 struct FeatureLabels {
     std::uint32_t label, previous, string;
 };
@@ -236,7 +236,7 @@ class ListedNgrams {
 
    private:
     const FeatureSet& features_;
-    std::vector<std::uint32_t> place_;  // [n-grams of the set] index in the list, or kNoString; empty: none
+    std::vector<std::uint32_t> place_;  // [n-grams of the set] index in the list, or kNoString; empty if none
 };
 
 // All families that can be listed, in the order of the set: ascending indices. Dense columns cannot be listed.
