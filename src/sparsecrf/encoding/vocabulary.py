@@ -74,7 +74,7 @@ class Vocabulary:
         threads: int = 1,
     ) -> Encoder:
         """An encoder that takes sequences one at a time, with options as for `encode`. `features` are those of a model:
-        attributes that have a weight of label pairs condition them, whatever `bigrams` says."""
+        attributes that have a weight for label pairs condition them, whatever `bigrams` says."""
         if grow and self.frozen:
             raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
         return Encoder(

@@ -217,7 +217,7 @@ class BaseCRF(TrainingCRF):
         Needs `calibrate`.
 
         `of="sequences"`: label sequences with their probabilities, best first. "tokens": the same for the labels of
-        each token. "spans": for each span of the best labels a `SpanSet` of types, where None is "no such span". None
+        each token. "spans": for each span of the best labels, a `SpanSet` of types, where None is "no such span". None
         (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder

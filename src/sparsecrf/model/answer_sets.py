@@ -82,7 +82,7 @@ class SetFinder:
         return None
 
     def _of_tokens(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[list[tuple[Any, float]] | None]:
-        """For each token labels with their marginal probabilities, or None."""
+        """For each token, labels with their marginal probabilities, or None."""
         found = list[list[tuple[Any, float]] | None]()
         for order, p in _sorted_rows(chain.marginals(one)):
             size = self.size(p)

@@ -1,4 +1,4 @@
-"""`choose_penalties`: rho1 by the score on held-out data, at two to three times the cost of a plain fit.
+"""`choose_penalties`: chooses rho1 by the score on held-out data, at two to three times the cost of a plain fit.
 
 Held-out data are the dev data if there are any. Otherwise the sentences are split into two halves, and a model trained
 on each labels the other: per rho1, this costs one fit and scores every sentence. Models trained on fewer sentences need

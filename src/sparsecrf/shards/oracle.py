@@ -95,7 +95,7 @@ def signs_agree(shard: Shard) -> tuple[int]:
 
 
 def signs_agree_in_lists(shard: Shard) -> tuple[int]:
-    """The same without dense columns."""
+    """The same, ignoring dense columns."""
     with shard.at_work():
         return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
 

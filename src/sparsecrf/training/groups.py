@@ -171,7 +171,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
 
 
 class OwnGroups(Grouping):
-    """Groups by a user's function of attribute and labels."""
+    """Groups defined by a user's function of attribute and labels."""
 
     def __init__(self, groups: FeatureGroups, vocabulary: Vocabulary) -> None:
         self.groups, self.name = groups, groups.name

@@ -203,7 +203,7 @@ def test_tradeoff(dev_path):
     times = TradeoffDisplay.from_path(dev_path, quantity="time").plot()
     assert sorted(lines(times.ax_)[0][1]) == sorted(found.history[-1].time_s for found in dev_path if len(found.w))
     assert times.ax_.get_ylabel() == "training time (s)"
-    with pytest.raises(InputError, match="expected errors on other data"):
+    with pytest.raises(InputError, match="expected errors on held-out data"):
         TradeoffDisplay.from_path(Path(dev_path.fits))
 
 

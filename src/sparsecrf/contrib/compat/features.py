@@ -57,7 +57,7 @@ def crfsuite_features(
 
 
 def _counts_at(every: Numbers, cells: Numbers, counts: Floats) -> Floats:
-    """Counts of `every` cell, 0 where it is not among `cells`."""
+    """The counts of all cells in `every`; 0 for those that are not among `cells`."""
     import numpy as np
 
     wide = np.zeros(len(every))

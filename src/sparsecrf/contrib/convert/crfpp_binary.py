@@ -1,4 +1,4 @@
-"""CRF++'s binary models, as crf_learn writes them on machines with the least significant byte first.
+"""CRF++'s binary models, as crf_learn writes them on little-endian machines.
 
     version, type, cost factor, maxid, xsize, bytes of the trie     U32, I32, F64, U32, U32, U32
     bytes of the labels, labels                                     U32, text with a NUL after each

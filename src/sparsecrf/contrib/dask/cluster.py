@@ -179,7 +179,7 @@ def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any)
 
 
 def _aligned(value: Any) -> Any:
-    """The same with aligned arrays: those in a message may be unaligned, which the core cannot read."""
+    """The same with aligned arrays: arrays in a message may be unaligned, and the core cannot read those."""
     if type(value) is tuple:
         return tuple(map(_aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value

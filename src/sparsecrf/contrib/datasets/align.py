@@ -114,7 +114,7 @@ class Aligner:
         for k, (spelling, sounds) in enumerate(words):
             if not alignable(spelling, sounds):
                 raise InputError(
-                    f"word {k}, {spelling!r}: expected at most {MOST * len(spelling)} phonemes, {MOST} a letter, "
+                    f"word {k}, {spelling!r}: expected at most {MOST * len(spelling)} phonemes, {MOST} per letter, "
                     f"found {len(sounds)}: {' '.join(sounds)}"
                 )
             members[len(spelling), len(sounds)].append(k)
@@ -129,7 +129,7 @@ class Aligner:
 
 
 class _Batch:
-    """Words of n letters and m phonemes each: the loops run over letters, NumPy over words and places.
+    """Words of n letters and m phonemes each: Python loops over letters, NumPy over words and places.
 
     alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: that the remaining
     letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t, i] the

@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def attributes(word: str) -> list[list[str]]:
-    """For each letter: the letters around it by their distance, and the n-grams that hold it or touch it.
+    """For each letter: the letters around it by their distance, and the n-grams that contain or touch it.
 
     An attribute is `where:letters`, the place of the first letter relative to this one: in `phoenix`, the x has
     `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` mark the beginning and end of the word.

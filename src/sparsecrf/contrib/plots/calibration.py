@@ -61,8 +61,8 @@ class CalibrationDisplay(Display):
     ) -> CalibrationDisplay:
         """From true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
 
-        Bins are equally wide (`uniform`) or have about equally many tokens (`quantile`). Tokens whose true label is
-        None are left out; one whose true label is not among `labels` is never right.
+        Bins are equally wide (`uniform`) or have about the same number of tokens (`quantile`). Tokens whose true label
+        is None are left out; one whose true label is not among `labels` is never right.
         """
         if n_bins < 1:
             raise InputError(f"n_bins: expected at least 1, found {n_bins}")

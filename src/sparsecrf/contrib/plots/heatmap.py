@@ -21,7 +21,7 @@ _CHARACTER = 0.058  # inches: width of a character of a name
 _NAME = 1.12 * SMALL  # points: the height of a line of names
 MOST_ROWS = 400  # maximum number of rows drawn; beyond it, several share one
 _VECTOR = 10_000  # maximum number of cells drawn as vectors
-MOST_NUMBERS = 12  # rows or columns up to which the number is written into each cell
+MOST_NUMBERS = 12  # numbers are written into the cells of at most this many rows and columns
 
 
 def size(

@@ -1,4 +1,4 @@
-"""Errors of several models over replications of an experiment: the paper's box-and-whiskers of simulated data."""
+"""Errors of several models over replications of an experiment: the paper's box plots of simulated data."""
 
 from __future__ import annotations
 

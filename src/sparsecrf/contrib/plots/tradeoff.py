@@ -57,7 +57,7 @@ class TradeoffDisplay(Display):
         for name, found in paths.items():
             values = [fit.history[-1].time_s for fit in found] if quantity == "time" else found.errors
             if values is None:
-                raise InputError(f"path {name!r}: expected errors on other data, found none")
+                raise InputError(f"path {name!r}: expected errors on held-out data, found none")
             curves[name] = [len(fit.w) for fit in found], values
         return cls(curves, baselines=baselines, ylabel=QUANTITIES[quantity])
 

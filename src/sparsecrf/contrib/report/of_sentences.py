@@ -84,7 +84,7 @@ def _sentences(model: Model, source: Source, format: str | None) -> Iterator[tup
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
-    """The first sentences that have at most `max_tokens` tokens together; at least one."""
+    """The first sentences, at least one, that have at most `max_tokens` tokens in total."""
     ends = np.cumsum([len(sentence.tokens) for sentence in sentences])
     return list(sentences[: max(1, int(np.searchsorted(ends, max_tokens, side="right")))])
 

@@ -66,7 +66,7 @@ def _first_wrong(model: Model, request: LabelRequest, done: int) -> int | None:
 
 
 def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
-    """Consecutive sentences, in blocks of about equally many tokens."""
+    """Consecutive sentences, in blocks with about the same number of tokens."""
     block, n = list[Any](), 0
     for sentence in sentences:
         block.append(sentence)

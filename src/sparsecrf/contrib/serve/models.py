@@ -72,7 +72,7 @@ class ServedModels:
         return self._by_name[name]
 
     def tokenizer(self, name: str | None) -> str:
-        """How that model's text is cut into tokens."""
+        """How text is cut into tokens for that model."""
         return str(self.find(name).loaded.about["tokenizer"])
 
     def reload_changed(self) -> list[str]:

@@ -196,8 +196,8 @@ class TextRecord(Record):
 
 
 def read_jsonl(source: Source, key: str | None = None) -> Iterator[tuple[list[Any], list[str | None]]]:
-    """Read JSON lines sequence by sequence: tokens and labels, of {"tokens": ..., "labels": ...} or of {"text": ...,
-    "spans": ...}, whose words get labels B-TYPE, I-TYPE and O.
+    """Read JSON lines sequence by sequence: tokens and labels, from {"tokens": ..., "labels": ...} or from {"text":
+    ..., "spans": ...}, whose words get labels B-TYPE, I-TYPE and O.
 
     `key` is the field of labels or spans, if it has another name. `source` is a path, "-" (standard input) or a file
     open for bytes.

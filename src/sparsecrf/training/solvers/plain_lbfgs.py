@@ -90,7 +90,7 @@ class PlainLbfgs(WithPairs):
 
 
 def _further(before: _Trial, low: _Trial) -> float:
-    """The slope still points down at `low`: the larger of c and q, but not beyond some widths."""
+    """The slope still points down at `low`: the larger of c and q, but at most a few interval widths away."""
     most = low.t + _FURTHER * (low.t - before.t)
     if low.slope <= before.slope:
         return most
