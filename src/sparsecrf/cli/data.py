@@ -138,7 +138,7 @@ def clusters(
     rounds: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Largest number of rounds; in each, every word may move to another cluster."
+            metavar="N", min=1, help="Maximum number of rounds; in each, every word may move to another cluster."
         ),
     ] = MAX_ROUNDS,
     columns: Annotated[

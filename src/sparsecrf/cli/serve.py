@@ -30,7 +30,7 @@ def serve(
         int, typer.Option("--threads", min=0, metavar="N", help="Requests labelled at a time (0 for one per core).")
     ] = 0,
     max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="Size limit of a request.")] = 4.0,
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Limit on the tokens of a request.")] = 100_000,
+    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Token limit of a request.")] = 100_000,
     time_limit: Annotated[
         float, typer.Option(min=0.1, metavar="S", help="Seconds allowed to send a request, and again to answer it.")
     ] = 30.0,

@@ -271,7 +271,7 @@ class Trainer(BaseTrainer):
 
 
 class LinePerIterationTrainer(Trainer):
-    """sklearn-crfsuite's: a line for each iteration, and a table at the end."""
+    """sklearn-crfsuite's log: a line for each iteration, and a table at the end."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         parts = [f"Iter {info['num']:<3}", f"time={info['time']:<5.2f}", f"loss={info['loss']:<8.2f}"]

@@ -5,7 +5,7 @@ The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer
     header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 0, u4 number of labels, of attributes,
                 u4 offsets of: features, labels, attributes, and of two tables, the features of each label and attribute
     features    "FEAT", u4 size of the chunk, u4 number; each u4 type, u4 source, u4 label, f8 weight.
-                Type 0: the source is an attribute; type 1: it is the label before.
+                Type 0: the source is an attribute; type 1: it is the previous label.
     strings     labels and attributes, a chunk each: "CQDB", u4 size, u4 flags, u4 0x62445371, u4 number of strings,
                 u4 offset of their table; there, by id, u4 offset of u4 id, u4 length, bytes, 0. Offsets are relative
                 to the chunk. A hash table, from strings to ids, is between them and the table.

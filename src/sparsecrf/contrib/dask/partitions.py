@@ -37,7 +37,7 @@ class Names(NamedTuple):
     n_columns: int  #: columns of a line, including the label, or of a row of columns; 0 if none
     n_features: int | None  #: columns of every matrix
     partition: int  #: the first partition with them
-    of_files: bool = False  #: their columns are compared when lines are encoded, when the line number is known
+    of_files: bool = False  #: their columns are compared later, when lines are encoded and line numbers are known
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ class WeightTable:
 
 
 def _cell_of(name: str, labels: StringTable, parts: Sequence[str]) -> int:
-    """The id of a label, or Y + j of a part of labels."""
+    """The id of a label, or Y + j for part j of labels."""
     if labels.find(name) is None and name in parts:
         return len(labels) + parts.index(name)
     return _id_of("label", name, labels)
