@@ -62,7 +62,7 @@ class Transition {
     // `scores` of this list, including the start row; -infinity forbids a pair. `n_matrices`: number of matrices used
     // alternately. If the pairs are unchanged, the layout is kept; storage is always reused.
     // `classes`: scores of pairs without an entry in `scores`, instead of 0; `scores` then include those of their
-    // classes. Keeps a reference to its parts. Null: no label classes.
+    // classes. Keeps a reference to its parts. Null means no label classes.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
                 const ClassScores* classes = nullptr);
     // After `assign`: the same pairs (all of them, including the start row, in ascending order) with new finite scores;

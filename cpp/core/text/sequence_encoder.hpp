@@ -27,7 +27,7 @@ class SequenceEncoder {
         bool skip_empty = false;  // skip a sequence without positions instead of throwing
         WordRows words = {};      // word vectors of positions
         int threads = 1;          // for rows; 0 means all cores
-        // Features of a model: attributes of rows without a pair feature then do not condition pairs. Null: all
+        // Features of a model: attributes of rows without a pair feature then do not condition pairs. If null, all
         // attributes that can condition pairs do.
         const FeatureSet* features = nullptr;
     };
@@ -40,7 +40,7 @@ class SequenceEncoder {
     SequenceEncoder(Names attributes, const Options& options)
         : attributes_(std::move(attributes)), options_(options), builder_(options.share), lists_(options.threads) {}
 
-    // Makes this attribute condition label pairs at every following position, once, with value 1. Empty: none.
+    // Makes this attribute condition label pairs at every following position, once, with value 1. Empty means none.
     void set_bias(std::string_view name) { bias_ = name.empty() ? Names::kUnknown : attributes_.id(name); }
 
     // Rows of columns that have passed the checks of the template.
