@@ -23,7 +23,7 @@ def check_prior(model: Model, option: str = "prior") -> None:
     """Raise for a model that cannot be a prior."""
     if model.dense is not None:
         raise InputError(
-            f"{option}: expected a model without vectors, which are scaled by its own data, found one with vectors"
+            f"{option}: expected a model without vectors (they are scaled by its own data), found one with vectors"
         )
     if model.features.n_ngram:
         raise InputError(f"{option}: expected a model of labels and label pairs, found one with longer label n-grams")

@@ -75,7 +75,7 @@ class Model(AnsweringModel):
                 f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
-            raise InputError(f"label_parts: expected the {features.n_parts} of the features, found others")
+            raise InputError(f"label_parts: expected the {features.n_parts} parts of the features, found others")
         if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
             raise InputError("label_parts: expected the classes of the features, found others")
         if label_parts is not None and dense is not None:
