@@ -1,5 +1,5 @@
 """Declarations of options, made once for the command line, the checks and the manual. `cli/options.py` converts them
-for Typer. Imports nothing: `label` must start quickly."""
+for Typer. Imports nothing, because `label` must start quickly."""
 
 from __future__ import annotations
 

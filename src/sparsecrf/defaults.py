@@ -1,4 +1,5 @@
-"""Defaults that several functions, estimators and commands share. Imports nothing: the command line starts with it.
+"""Defaults that several functions, estimators and commands share. Imports nothing, because the command line loads it at
+startup.
 
 tests/estimators/test_defaults.py compares every signature and every option of the command line with these.
 """

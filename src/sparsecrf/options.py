@@ -1,8 +1,8 @@
 """The options of training, declared once: name, type, default, range, help, and incompatible options.
 
 The command line is built from these dataclasses (`cli/options.py`), `training/choices.py` checks values by them, and
-tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. Imports little: the
-command line starts with it.
+tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. Imports little, because
+the command line loads it at startup.
 """
 
 from __future__ import annotations

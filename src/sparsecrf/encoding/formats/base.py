@@ -171,7 +171,7 @@ class Format(ABC):
 def items_of(sequences: Iterable[Labelled], template: Template | None) -> Iterator[Items]:
     """The attributes of rows of columns for a format that has attributes: those of a template's lines U.
 
-    Plain transitions (a bare B) are implied. Without a template the columns themselves are the attributes. Lines *
+    Plain transitions (a bare B) are implied. Without a template, the columns themselves are the attributes. Lines *
     and other lines B are an error: attributes of other formats do not condition label pairs.
     """
     if template is not None:
