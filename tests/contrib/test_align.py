@@ -116,7 +116,7 @@ def test_a_word_em_has_not_seen_is_aligned():
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        (("a", ["T", "IY", "S"]), "word 0, 'a': expected at most 2 phonemes, 2 a letter, found 3: T IY S"),
+        (("a", ["T", "IY", "S"]), "word 0, 'a': expected at most 2 phonemes, 2 per letter, found 3: T IY S"),
         (("z", ["T"]), "word 0: expected a letter that occurs in the words of the aligner, found 'z'"),
         (("t", ["ZH"]), "word 0: expected a phoneme that occurs in the words of the aligner, found 'ZH'"),
     ],
