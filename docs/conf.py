@@ -66,6 +66,7 @@ suppress_warnings = ["ref.python"]  # `bytes`, the type, is also the name of att
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|matplotlib|distributed|collections|typing|contextlib|enum|os|pathlib)\..*"),
     ("py:.*", r"(NDArray|Any|Axes|Figure)"),
+    ("py:class", r"tuple\[.*numpy\.ndarray\[dtype=.*"),  # signatures that nanobind writes
     ("py:.*", r"sparsecrf\._core\.(Labeller|Resource|StringTable|Template|WordVectors)"),
     ("py:.*", r"sparsecrf\.(training\.[a-z_]+\..*|contrib\.plots\.display\..*|compatibility\.Named)"),
     ("py:.*", r"sparsecrf\.estimators\.answering\.BaseCRF"),

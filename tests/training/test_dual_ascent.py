@@ -199,7 +199,7 @@ def test_states_of_other_data_are_refused():
     with pytest.raises(InputError, match="expected 8 arrays, found 0"):
         ascent.restore([])
     parts = ascent.state()
-    with pytest.raises(InputError, match="state: expected .* entries"):
+    with pytest.raises(InputError, match=r"state: expected .* entries"):
         ascent.restore([parts[0][1:], *parts[1:]])
     with pytest.raises(InputError, match="rho2: expected a number > 0"):
         DualAscent(larger().corpus(), None, 0.1, 0.0)
