@@ -222,11 +222,10 @@ void range(const double* s, int n, double* low, double* high) {
 
 // The largest lane, without branches.
 SPARSECRF_INLINE double largest_lane(Vec x) {
-    const auto larger = [](double a, double b) { return a > b ? a : b; };
-    double most = larger(x[0], x[1]);
-    if constexpr (L >= 4) most = larger(most, larger(x[2], x[3]));
-    if constexpr (L == 8) most = larger(most, larger(larger(x[4], x[5]), larger(x[6], x[7])));
-    return most;
+    for (int half = L / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    }
+    return x[0];
 }
 
 int best_two(const double* x, const double* y, int n, double* best, double* second) {
