@@ -108,7 +108,7 @@ def unknown_modules(text):
 
 def test_the_map_names_modules_that_exist():
     assert (
-        unknown_modules(MAP) - {"training/auto", "training/owlqn", "training/compat"} == set()
+        unknown_modules(MAP) - {"training/proximal", "training/owlqn", "training/compat"} == set()
     )  # no files: solvers, ...
     assert unknown_modules(MAP.replace("`string_table`", "`string_tables`")) >= {"corpus/string_tables"}
 
