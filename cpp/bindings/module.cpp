@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/base/file_error.hpp"
+#include "core/base/simulated_team.hpp"
 #include "core/base/usable_memory.hpp"
 #include "core/simd/kernels.hpp"
 #include "gil.hpp"
@@ -75,6 +76,11 @@ NB_MODULE(_core, m) {
     m.def("instruction_set", [] { return std::string(kernels().name); }, "The name of the instruction set in use.");
     m.def("set_instruction_set", &set_instruction_set, nb::arg("name"),
           "Use this instruction set from now on. The environment variable SPARSECRF_ISA does the same at import.");
+#if defined(SPARSECRF_SIMULATE_THREADS)
+    m.def(
+        "parallel_seconds", [] { return std::vector{SimulatedTeam::total.processor, SimulatedTeam::total.clock}; },
+        "Seconds of all parallel loops so far: on one thread, and as predicted on the requested number.");
+#endif
     m.def("usable_memory", &usable_memory,
           "The memory available to this process in bytes: that of the machine, or a lower limit.");
 #if defined(_LIBCPP_VERSION)

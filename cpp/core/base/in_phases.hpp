@@ -8,6 +8,7 @@
 #include <exception>
 #include <span>
 
+#include "core/base/simulated_team.hpp"
 #include "core/base/thread_pool.hpp"
 
 #if !defined(SPARSECRF_ONE_THREAD)
@@ -23,6 +24,14 @@ namespace sparsecrf {
 // skipped.
 template <class Body>
 void in_phases(std::span<const int> sizes, int threads, Body body) {
+#if defined(SPARSECRF_SIMULATE_THREADS)
+    SimulatedTeam team(threads);
+    for (std::size_t phase = 0; phase < sizes.size(); ++phase) {
+        for (int k = 0; k < sizes[phase]; ++k) team.run([&] { body(phase, k); });
+        team.barrier();
+    }
+    return;
+#endif
     if (threads <= 1) {
         for (std::size_t phase = 0; phase < sizes.size(); ++phase) {
             for (int k = 0; k < sizes[phase]; ++k) body(phase, k);

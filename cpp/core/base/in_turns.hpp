@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "core/base/simulated_team.hpp"
 #include "core/base/thread_pool.hpp"
 
 #if !defined(SPARSECRF_ONE_THREAD)
@@ -83,6 +84,9 @@ class Turn {
 
     template <class F>
     void operator()(F f) {
+#if defined(SPARSECRF_SIMULATE_THREADS)
+        if (simulated_ != nullptr) return simulated_->turn(f);
+#endif
         if (turns_ == nullptr) return f();
         if (step_ == Turns::kMostSteps) throw std::logic_error("Turn: too many steps");
         if (turns_->wait(step_, item_)) f();
@@ -93,12 +97,25 @@ class Turn {
     Turns* turns_;
     const std::int64_t item_;
     std::size_t step_ = 0;
+#if defined(SPARSECRF_SIMULATE_THREADS)
+   public:
+    SimulatedTeam* simulated_ = nullptr;
+#endif
 };
 
 // Calls body(thread, i, turn) for 0 <= i < n, 0 <= thread < threads. If items throw, the exception of the smallest i is
 // rethrown; later items may be skipped.
 template <class Body>
 void in_turns(std::int64_t n, int threads, Body body) {
+#if defined(SPARSECRF_SIMULATE_THREADS)
+    SimulatedTeam team(threads);
+    for (std::int64_t i = 0; i < n; ++i) {
+        Turn turn(nullptr, i);
+        turn.simulated_ = &team;
+        team.run([&] { body(0, i, turn); });
+    }
+    return;
+#endif
     threads = static_cast<int>(std::min<std::int64_t>(threads, n));
     if (threads <= 1) {
         for (std::int64_t i = 0; i < n; ++i) {

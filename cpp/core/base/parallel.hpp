@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/base/simulated_team.hpp"
 #include "core/base/thread_pool.hpp"
 
 #if !defined(SPARSECRF_ONE_THREAD)
@@ -25,6 +26,15 @@ inline int items_at_a_time(std::int64_t n, int threads) {
 // of the smallest i is rethrown.
 template <class Body>
 void parallel_for(std::int64_t n, int threads, [[maybe_unused]] int chunk, Body body) {
+#if defined(SPARSECRF_SIMULATE_THREADS)
+    SimulatedTeam team(threads);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+        team.run([&] {
+            for (std::int64_t j = i; j < std::min<std::int64_t>(n, i + chunk); ++j) body(0, j);
+        });
+    }
+    return;
+#endif
     if (threads <= 1 || n <= 1) {
         for (std::int64_t i = 0; i < n; ++i) body(0, i);
         return;
