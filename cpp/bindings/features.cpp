@@ -1,4 +1,5 @@
 #include "core/corpus/features.hpp"
+#include "core/base/thread_pool.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -163,11 +164,13 @@ void bind_features(nb::module_& m) {
             "numbers", [](const FeatureSet& f) { return copy<std::int64_t>(f.numbers()); }, nb::rv_policy::move)
         .def_static(
             "observed",
-            [](const Corpus& corpus, const LabelParts* parts, bool zeros) {
-                return FeatureSet::observed(corpus, shared(parts), zeros);
+            [](const Corpus& corpus, const LabelParts* parts, bool zeros, int threads) {
+                const int n = resolve_threads(checked_threads(threads));
+                const WithoutGil unlocked;
+                return FeatureSet::observed(corpus, shared(parts), zeros, n);
             },
             nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::kw_only(), nb::arg("zeros") = false,
-            nb::call_guard<WithoutGil>(),
+            nb::arg("threads") = 1,
             "The features that occur on the labelled paths. zeros: also those that occur only with value 0.")
         .def_static(
             "all_virtual",

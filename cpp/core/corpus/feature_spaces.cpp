@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <numeric>
 
+#include "core/base/parallel.hpp"
+#include "core/base/shares.hpp"
 #include "core/corpus/features.hpp"
 
 namespace sparsecrf {
@@ -35,10 +37,10 @@ std::vector<char> with_labels(const Corpus& corpus) {
 // occur.
 //
 // Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, each(add) is called several
-// times, once for each range of rows that fits.
+// times, once for each range of rows that fits. Threads each call it and set the bits of their share of the attributes.
 template <class Cell, class Each>
-void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std::vector<std::int64_t>& ptr,
-              std::vector<Cell>& cells) {
+void lay_seen(const std::vector<char>& may, std::int64_t n_cells, int threads, Each each,
+              std::vector<std::int64_t>& ptr, std::vector<Cell>& cells) {
     constexpr std::size_t kBytes = std::size_t{1} << 26;
     std::vector<std::uint32_t> row_of(may.size());
     std::exclusive_scan(may.begin(), may.end(), row_of.begin(), std::uint32_t{0});
@@ -49,9 +51,12 @@ void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std
     for (std::size_t first = 0; first < n_rows; first += size) {
         const std::size_t n = std::min(size, n_rows - first);
         std::vector<std::uint64_t> bits(n * words, 0);
-        each([&](std::uint32_t x, std::uint32_t cell) {
-            const std::size_t row = row_of[x] - first;  // wraps around for rows before the range
-            if (row < n) bits[row * words + cell / 64] |= std::uint64_t{1} << cell % 64;
+        parallel_for(threads, threads, 1, [&](int, std::int64_t share) {
+            each([&](std::uint32_t x, std::uint32_t cell) {
+                if (share_of_attribute(x, static_cast<std::size_t>(threads)) != static_cast<std::size_t>(share)) return;
+                const std::size_t row = row_of[x] - first;  // wraps around for rows before the range
+                if (row < n) bits[row * words + cell / 64] |= std::uint64_t{1} << cell % 64;
+            });
         });
         for (std::size_t k = 0; k < bits.size(); ++k) {
             n_found[first + k / words] += std::popcount(bits[k]);
@@ -66,7 +71,8 @@ void lay_seen(const std::vector<char>& may, std::int64_t n_cells, Each each, std
 
 }  // namespace
 
-FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> of_labels, bool zeros) {
+FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const LabelParts> of_labels, bool zeros,
+                                int threads) {
     FeatureSet made(corpus.n_labels, corpus.n_attributes, std::move(of_labels));
     const Numbering numbering = made.numbering();
     const LabelParts* parts = made.parts.get();
@@ -93,7 +99,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             for (int y = 0; x != kNoAttribute && y < corpus.n_labels; ++y) add(x, static_cast<std::uint32_t>(y));
         }
     };
-    lay_seen(with_labels(corpus), numbering.unigram.cells, unigrams, made.unigram_ptr, made.unigram_label);
+    lay_seen(with_labels(corpus), numbering.unigram.cells, threads, unigrams, made.unigram_ptr, made.unigram_label);
     // The pair of labels, or of their classes, at every position where both labels are known.
     const std::vector<char> of_pairs = occurring(corpus.n_attributes, {&corpus.base_lists, &corpus.rest_lists});
     const auto pairs = [&](auto number_of) {
@@ -108,13 +114,13 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
     const auto of_two_labels = [&](std::uint32_t previous, std::uint32_t y) {
         return numbering.pairs.pair(previous, y);
     };
-    lay_seen(of_pairs, numbering.bigram.cells, pairs(of_two_labels), made.bigram_ptr, made.bigram_pair);
+    lay_seen(of_pairs, numbering.bigram.cells, threads, pairs(of_two_labels), made.bigram_ptr, made.bigram_pair);
     if (made.n_classes() == 0) return made;
     const auto of_two_classes = [&](std::uint32_t previous, std::uint32_t y) {
         const std::uint32_t pair = parts->class_pair(previous, y);
         return parts->has_features(pair) ? pair : kNoPair;
     };
-    lay_seen(of_pairs, numbering.classes.cells, pairs(of_two_classes), made.class_ptr, made.class_pair);
+    lay_seen(of_pairs, numbering.classes.cells, threads, pairs(of_two_classes), made.class_ptr, made.class_pair);
     return made;
 }
 

@@ -55,7 +55,7 @@ struct FeatureSet {
     // The features with a nonzero empirical count in some sequence; missing labels do not count. zeros: also include
     // features that occur only with value 0.
     static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
-                               bool zeros = false);
+                               bool zeros = false, int threads = 1);
     // Every label and part for every unigram attribute that occurs, and every pair of labels and of classes (start
     // included) for every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);

@@ -184,14 +184,18 @@ SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
 }
 
 // With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Eight numbers z that are all at most
-// `small` get rough logarithms: an error of 4e-7 times their sum.
-void entropy(const double* u, const double* d, double c, double small, std::size_t n, double* slope, double* value) {
+// `small` get rough logarithms: an error of 4e-7 times their sum. Prefetches n numbers from `next` on.
+void entropy(const double* u, const double* d, double c, double small, std::size_t n, const double* next, double* slope,
+             double* value) {
     const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);
     Vec slopes[kParts], values[kParts];
     SPARSECRF_UNROLL
     for (int k = 0; k < kParts; ++k) slopes[k] = values[k] = broadcast(0.0);
     for (std::size_t j = 0; j < n; j += kLanes) {
         Vec y[kParts], z[kParts], most = broadcast(0.0);
+#if defined(__GNUC__) || defined(__clang__)
+        __builtin_prefetch(next + j, 0, 2);
+#endif
         SPARSECRF_UNROLL
         for (int k = 0; k < kParts; ++k) {
             y[k] = load(d + j + k * L);
@@ -233,15 +237,16 @@ void conjugate(const double* x, const double* y, const DualRow* of, std::size_t 
     *square = reduce(squares);
 }
 
-// d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] for i, j < n. Reads up to 7 numbers past the end of u and writes as many
-// past the end of d.
-void pair_differences(const double* a, const double* m, const double* v, const double* u, int n, int stride,
-                      double* d) {
-    for (int i = 0; i < n; ++i) {
+// d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] and sum[i, j] += d[i n + j] for i, j < n. Reads up to 7 numbers past the
+// end of u and writes as many past the end of d; the padding of `sum` becomes arbitrary.
+void pair_differences(const double* a, const double* m, const double* v, const double* u, int n, int stride, double* d,
+                      double* sum) {
+    for (int i = 0; i < n; ++i, m += stride, sum += stride) {
         const Vec f = broadcast(a[i]);
         for (int j = 0; j < n; j += L) {
-            const Vec p = f * load(m + static_cast<std::ptrdiff_t>(i) * stride + j) * load(v + j);
-            store(d + i * n + j, p - load(u + i * n + j));
+            const Vec x = f * load(m + j) * load(v + j) - load(u + i * n + j);
+            store(d + i * n + j, x);
+            store(sum + j, load(sum + j) + x);
         }
     }
 }

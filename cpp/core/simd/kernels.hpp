@@ -71,17 +71,17 @@ struct Kernels {
     // Z[x] += c d[r] for first <= r < end; updates `active`
     void (*dual_add)(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end);
     // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (z is clamped to 1e-300 in the
-    // log; where eight z are at most `small`, the log has an error of 4e-7)
-    void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, double* slope,
-                    double* value);
+    // log; where eight z are at most `small`, the log has an error of 4e-7; n numbers from `next` on are prefetched)
+    void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const double* next,
+                    double* slope, double* value);
     // With z = x + c y, f = scale / times:  slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
     // S(z[r, j])^2
     void (*conjugate)(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride,
                       double bound, double c, double* slope, double* square);
-    // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j]   for i, j < n; m: [n, stride]. Accesses up to 7 numbers past the
-    // end.
+    // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j], sum[i, j] += d[i n + j]   for i, j < n; m, sum: [n, stride].
+    // Accesses up to 7 numbers past the end.
     void (*pair_differences)(const double* a, const double* m, const double* v, const double* u, int n, int stride,
-                             double* d);
+                             double* d, double* sum);
 
     // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, for n a multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);

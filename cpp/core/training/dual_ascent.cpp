@@ -17,14 +17,15 @@ namespace {
 constexpr double kUniform = 0.25;             // added to the gaps when drawing sequences, relative to the mean gap
 constexpr int kShares = 40;                   // mixing weights of the model tried at the start, 1/40 to 1
 constexpr int kBatch = 8;                     // sequences per batch
+constexpr int kMostShares = 32;               // of the rows of Z; more than threads, since a batch uses them unevenly
 constexpr std::int64_t kTokensAtOnce = 8192;  // between two looks at the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
     if (!(rho1 >= 0.0 && std::isfinite(rho1))) throw InputError(message("rho1: expected a number >= 0, found ", rho1));
     if (!(rho2 > 0.0 && std::isfinite(rho2))) throw InputError(message("rho2: expected a number > 0, found ", rho2));
-    if (!corpus.token_weight.empty()) throw InputError("dual ascent: expected no token weights, found some");
-    if (corpus.n_dense > 0) throw InputError("dual ascent: expected no dense columns, found some");
+    if (!corpus.token_weight.empty()) throw InputError("dual ascent: token weights are not supported");
+    if (corpus.n_dense > 0) throw InputError("dual ascent: dense columns are not supported");
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
         if (!is_known(corpus.labels[t])) throw InputError("dual ascent: expected all labels, found missing ones");
     }
@@ -44,11 +45,11 @@ std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t fr
 }  // namespace
 
 DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads)
-    : space_(checked(corpus, rho1, rho2), features, rho1, rho2),
-      u_(corpus),
+    : space_(checked(corpus, rho1, rho2), features, rho1, rho2, resolve_threads(threads)),
+      u_(corpus, resolve_threads(threads)),
       common_(space_, position_of_common_list(corpus)),
       threads_(resolve_threads(threads)),
-      shares_(space_.shares(threads_)) {
+      shares_(space_.shares(threads_ == 1 ? 1 : std::min(4 * threads_, kMostShares))) {
     space_.set_times(kBatch, /*at_worst=*/false);
     for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_, common_);
 }
@@ -104,11 +105,13 @@ std::vector<std::int64_t> DualAscent::order(std::uint64_t seed, std::uint64_t ep
         cumulative[k] = sum += u_.gap[static_cast<std::size_t>(u_.counting[k])] + uniform;
     }
     Splitmix random(Splitmix(seed).next() + epoch);
-    for (std::int64_t& i : order) {
-        const double at = static_cast<double>(random.next() >> 11) * 0x1p-53 * sum;
-        const auto k = std::upper_bound(cumulative.begin(), cumulative.end(), at) - cumulative.begin();
-        i = u_.counting[std::min(static_cast<std::size_t>(k), order.size() - 1)];
-    }
+    std::vector<double> at(order.size());
+    for (double& point : at) point = static_cast<double>(random.next() >> 11) * 0x1p-53 * sum;
+    parallel_for(static_cast<std::int64_t>(order.size()), threads_, 512, [&](int, std::int64_t j) {
+        const auto drawn = static_cast<std::size_t>(j);
+        const auto k = std::upper_bound(cumulative.begin(), cumulative.end(), at[drawn]) - cumulative.begin();
+        order[drawn] = u_.counting[std::min(static_cast<std::size_t>(k), order.size() - 1)];
+    });
     return order;
 }
 
@@ -143,7 +146,7 @@ void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on)
 // Runs some batches, beginning with the first sequence. Returns the number of sequences.
 std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
     std::vector<std::vector<std::int64_t>> batches;
-    std::vector<int> sizes;  // per phase: the steps of a batch, then their sum by shares of the rows
+    std::vector<int> sizes;  // per phase: the steps of a batch, then their sum
     std::size_t n = 0;
     std::int64_t tokens = 0;
     while (n < sequences.size() && tokens < kTokensAtOnce) {
@@ -155,20 +158,21 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
             return space_.corpus.length(a) > space_.corpus.length(b);
         });
         for (const std::int64_t i : batch) tokens += std::max<std::int64_t>(space_.corpus.length(i), 1);
-        sizes.insert(sizes.end(), {static_cast<int>(batch.size()), threads_});
+        sizes.insert(sizes.end(), {static_cast<int>(batch.size()), static_cast<int>(shares_.size())});
         n = end;
     }
     in_phases(sizes, threads_, [&](std::size_t phase, int k) {
         const std::vector<std::int64_t>& batch = batches[phase / 2];
         if (phase % 2 == 0) {
-            steps_[static_cast<std::size_t>(k)].take(batch[static_cast<std::size_t>(k)]);
+            // The sequence that this thread will probably take next.
+            const auto at = static_cast<std::size_t>(k), later = at + static_cast<std::size_t>(threads_);
+            const std::vector<std::int64_t>& after = batches[std::min(phase / 2 + 1, batches.size() - 1)];
+            const std::size_t place = later < batch.size() ? later : std::min(later - batch.size(), after.size() - 1);
+            steps_[at].take(batch[at], (later < batch.size() ? batch : after)[place]);
             return;
         }
-        const auto share = static_cast<std::size_t>(k);
-        for (std::size_t j = 0; j < batch.size(); ++j) {
-            steps_[j].add_to_Z(shares_[share], shares_[share + 1], k + 1 == threads_);
-        }
-        if (k + 1 == threads_) common_.fill();
+        add_to_Z(batch.size(), k);
+        if (k == 0) common_.fill();
     });
     return n;
 }
@@ -196,19 +200,42 @@ DualAscent::Values DualAscent::evaluate() {
 
 double DualAscent::certify() {
     space_.clear();
-    for (const std::int64_t i : u_.counting) {
-        u_.make_consistent(i);
-        u_.entropy[static_cast<std::size_t>(i)] = u_.entropy_of(i);
-        steps_.front().add_expectations(i);
+    std::vector<int> sizes;  // per phase: the sequences of a batch, then their sum
+    for (std::size_t j = 0; j < u_.counting.size(); j += kBatch) {
+        const std::size_t n = std::min<std::size_t>(kBatch, u_.counting.size() - j);
+        sizes.insert(sizes.end(), {static_cast<int>(n), static_cast<int>(shares_.size())});
     }
+    in_phases(sizes, threads_, [&](std::size_t phase, int k) {
+        const std::size_t first = phase / 2 * kBatch;
+        if (phase % 2 == 0) {
+            const std::int64_t i = u_.counting[first + static_cast<std::size_t>(k)];
+            u_.make_consistent(i);
+            u_.entropy[static_cast<std::size_t>(i)] = u_.entropy_of(i);
+            steps_[static_cast<std::size_t>(k)].find_expectations(i);
+        } else {
+            add_to_Z(static_cast<std::size_t>(sizes[phase - 1]), k);
+        }
+    });
     space_.find_active();
     const double conjugate = space_.conjugate_of_G(1.0);
     space_.add_centers();
     return u_.total_entropy() - conjugate;
 }
 
+// Adds the changes of the first n steps: item 0 to the pair rows, the others each to a share of the rows of Z.
+void DualAscent::add_to_Z(std::size_t n, int item) {
+    for (std::size_t j = 0; j < n; ++j) {
+        if (item == 0) {
+            steps_[j].add_to_pairs();
+        } else {
+            const auto share = static_cast<std::size_t>(item) - 1;
+            steps_[j].add_to_Z(shares_[share], shares_[share + 1]);
+        }
+    }
+}
+
 std::vector<std::span<double>> DualAscent::state() {
-    return {u_.node_values, u_.pair_values, space_.Z, space_.Z_pairs, u_.entropy, u_.gap, u_.step};
+    return {u_.node_values.all(), u_.pair_values.all(), space_.Z, space_.Z_pairs, u_.entropy, u_.gap, u_.step};
 }
 
 }  // namespace sparsecrf

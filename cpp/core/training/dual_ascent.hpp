@@ -59,13 +59,13 @@ class DualAscent {
 
    private:
     std::size_t run_batches(std::span<const std::int64_t> sequences);
+    void add_to_Z(std::size_t n, int item);
 
     DualSpace space_;
     DualDistributions u_;
     PairMatrix common_;
     const int threads_;
-    const std::vector<std::uint32_t> shares_;  // [threads + 1] ranges of the rows of Z that each thread changes
-                                               // (DualSpace)
+    const std::vector<std::uint32_t> shares_;  // [shares + 1] ranges of the rows of Z (DualSpace)
     std::vector<DualStep> steps_;              // one per sequence of a batch; in evaluations one per thread
 };
 

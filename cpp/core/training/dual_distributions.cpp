@@ -4,6 +4,7 @@
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/lanes.hpp"
+#include "core/base/parallel.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -12,7 +13,7 @@ constexpr double kFirstStep = 0.05;  // assumed c before the first step
 
 }  // namespace
 
-DualDistributions::DualDistributions(const Corpus& of)
+DualDistributions::DualDistributions(const Corpus& of, int threads)
     : corpus(of), stride(padded(of.n_labels)), kernels_(kernels()), pair_first_{0} {
     const auto n = static_cast<std::size_t>(corpus.n_sequences());
     const std::int64_t Y = corpus.n_labels;
@@ -21,12 +22,18 @@ DualDistributions::DualDistributions(const Corpus& of)
         const std::int64_t size = std::max<std::int64_t>(corpus.length(i) - 1, 0) * Y * Y;
         pair_first_.push_back(pair_first_.back() + (size + kLanes - 1) / kLanes * kLanes + kLanes);
     }
-    node_values.assign(static_cast<std::size_t>(corpus.n_tokens() * stride), 0.0);
-    pair_values.assign(static_cast<std::size_t>(pair_first_.back()), 0.0);
+    node_values = Zeros(static_cast<std::size_t>(corpus.n_tokens() * stride));
+    pair_values = Zeros(static_cast<std::size_t>(pair_first_.back()));
     entropy.assign(n, 0.0);
     gap.assign(n, 0.0);
     step.assign(n, kFirstStep);
-    for (const std::int64_t i : counting) add_data(i, 1.0);
+    std::size_t longest = 0;
+    for (const std::int64_t i : counting) {
+        longest = std::max({longest, static_cast<std::size_t>(corpus.length(i) * stride), n_pairs(i)});
+    }
+    zeros_.assign(longest, 0.0);
+    parallel_for(static_cast<std::int64_t>(counting.size()), threads, 32,
+                 [&](int, std::int64_t j) { add_data(counting[static_cast<std::size_t>(j)], 1.0); });
 }
 
 void DualDistributions::add_data(std::int64_t i, double share) {
@@ -63,17 +70,16 @@ void DualDistributions::make_consistent(std::int64_t i) {
     }
 }
 
-double DualDistributions::entropy_of(std::int64_t i) {
+double DualDistributions::entropy_of(std::int64_t i) const {
     const auto Yp = static_cast<std::size_t>(stride);
     const std::size_t size = static_cast<std::size_t>(corpus.length(i)) * Yp;
-    zeros_.resize(std::max({zeros_.size(), size, n_pairs(i)}), 0.0);
     double slope, pairs_log, nodes_log;
-    kernels_.entropy(pairs(i), zeros_.data(), 0.0, 0.0, n_pairs(i), &slope, &pairs_log);
+    kernels_.entropy(pairs(i), zeros_.data(), 0.0, 0.0, n_pairs(i), pairs(i), &slope, &pairs_log);
     if (size == Yp) {
-        kernels_.entropy(nodes(i), zeros_.data(), 0.0, 0.0, Yp, &slope, &nodes_log);
+        kernels_.entropy(nodes(i), zeros_.data(), 0.0, 0.0, Yp, nodes(i), &slope, &nodes_log);
         return -nodes_log;
     }
-    kernels_.entropy(nodes(i) + Yp, zeros_.data(), 0.0, 0.0, size - 2 * Yp, &slope, &nodes_log);
+    kernels_.entropy(nodes(i) + Yp, zeros_.data(), 0.0, 0.0, size - 2 * Yp, nodes(i), &slope, &nodes_log);
     return nodes_log - pairs_log;
 }
 

@@ -224,14 +224,14 @@ void DualSequence::pair_differences(const double* u, double* d) {
     for (std::size_t t = 1; t < n_; ++t, u += Y_ * Y_, d += Y_ * Y_) {
         if (!logarithmic_) {
             kernels_.pair_differences(row(alpha_, t - 1), at(t).E.data(), row(v_, t), u, static_cast<int>(Y_),
-                                      static_cast<int>(Yp_), d);
+                                      static_cast<int>(Yp_), d, sum_of(t));
         } else {
             for (std::size_t k = 0; k < Y_ * Y_; ++k) {
                 const double log_p = row(alpha_, t - 1)[k / Y_] + at(t).scores[k] + row(v_, t)[k % Y_] - log_z_;
                 d[k] = std::exp(log_p) - u[k];
             }
+            add_to_sum(t, d);
         }
-        add_to_sum(t, d);
     }
 }
 
@@ -247,20 +247,22 @@ double DualSequence::score_of_labels() const {
     return sum;
 }
 
-double DualSequence::score(const double* nodes, const double* pairs) {
+// The numbers after the last pair of a position belong to the next one; `scores` has zeros there.
+double DualSequence::score(const double* nodes, const double* pairs) const {
     double sum = kernels_.dot(s_.data(), nodes, static_cast<int>(n_ * Yp_));
-    sum_pairs(pairs);
-    for (std::size_t l = 0; l < lists_.size(); ++l) {
-        sum += kernels_.dot(lists_[l]->scores.data(), sum_.data() + l * inner_, static_cast<int>(inner_));
+    for (std::size_t t = 1; t < n_; ++t, pairs += Y_ * Y_) {
+        sum += kernels_.dot(at(t).scores.data(), pairs, static_cast<int>(inner_));
     }
     return sum;
 }
 
-void DualSequence::clear_sums() { sum_.assign(lists_.size() * inner_, 0.0); }
+void DualSequence::clear_sums() { sum_.assign(lists_.size() * Y_ * Yp_, 0.0); }
 
-// The numbers after the last pair of a sum belong to other positions; `scores` has zeros there.
 void DualSequence::add_to_sum(std::size_t t, const double* d) {
-    kernels_.axpy(1.0, d, static_cast<int>(inner_), sum_.data() + list_of_[t] * inner_);
+    double* sum = sum_of(t);
+    for (std::size_t a = 0; a < Y_; ++a, sum += Yp_, d += Y_) {
+        for (std::size_t b = 0; b < Y_; ++b) sum[b] += d[b];
+    }
 }
 
 void DualSequence::sum_pairs(const double* d) {
@@ -278,7 +280,10 @@ void DualSequence::sum_by_row(const double* nodes, AlignedVector<double>& out) {
     for (std::size_t l = 0; l < lists_.size(); ++l) {
         for_each_bigram(space_, lists_[l]->t, [&](std::uint32_t row, double value) {
             double* to = out.data() + row_place_[row] * space_.pairs;
-            for (std::size_t k = 0; k < Y_ * Y_; ++k) to[k] += value * sum_[l * inner_ + k];
+            const double* sum = sum_.data() + l * Y_ * Yp_;
+            for (std::size_t a = 0; a < Y_; ++a, to += Y_, sum += Yp_) {
+                for (std::size_t b = 0; b < Y_; ++b) to[b] += value * sum[b];
+            }
         });
     }
 }

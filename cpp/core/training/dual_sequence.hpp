@@ -51,9 +51,9 @@ class DualSequence {
 
     // theta . F of the sequence's own labels, and theta . E_u F for node [T, Yp] and pair [T - 1, Y Y] probabilities.
     double score_of_labels() const;
-    double score(const double* nodes, const double* pairs);
-    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; also writes up to 7 numbers past the end, and calls
-    // sum_pairs
+    double score(const double* nodes, const double* pairs) const;
+    // d[t - 1] = p_t(y', y) - u[t - 1]              [T - 1, Y Y]; also writes up to 7 numbers past the end, and sums d
+    // like sum_pairs
     void pair_differences(const double* u, double* d);
 
     // Sums d [T - 1, Y Y] over the positions of each list.
@@ -73,6 +73,7 @@ class DualSequence {
     void forward_log();
     void backward_log();
     void clear_sums();
+    double* sum_of(std::size_t t) { return sum_.data() + list_of_[t] * Y_ * Yp_; }
     void add_to_sum(std::size_t t, const double* d);
     const PairMatrix& at(std::size_t t) const { return *lists_[list_of_[t]]; }
     double* row(AlignedVector<double>& of, std::size_t t) { return of.data() + t * Yp_; }
@@ -86,7 +87,7 @@ class DualSequence {
     double log_z_ = 0.0;
     bool logarithmic_ = false;                 // pair scores differ too much for the linear domain
     AlignedVector<double> s_, alpha_, v_, p_;  // [T, Yp]; in the log domain alpha_ and v_ are logarithms
-    AlignedVector<double> e_, u_, sum_;        // [Yp], [Yp], [lists, inner_]
+    AlignedVector<double> e_, u_, sum_;        // [Yp], [Yp], [lists, Y, Yp]
     const PairMatrix& common_;
     std::deque<PairMatrix> own_;  // matrices of other lists, the first n_own_ in use
     std::size_t n_own_ = 0;

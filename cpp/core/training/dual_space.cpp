@@ -2,34 +2,51 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <unordered_map>
 
 #include "core/base/lanes.hpp"
-#include "core/training/identical_columns.hpp"
+#include "core/base/parallel.hpp"
 
 namespace sparsecrf {
 namespace {
+
+constexpr std::size_t kBlockRows = 1024;
 
 std::size_t padded_pairs(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
 }  // namespace
 
-DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, double l2)
+DualSpace::DualSpace(const Corpus& of, const FeatureSet* features, double l1, double l2, int threads)
     : corpus(of),
       n_labels(of.n_labels),
       stride(padded(of.n_labels)),
       pairs(padded_pairs(LabelPairs(of.n_labels).size())),
       rho1(l1),
       rho2(l2),
-      pair_row(of.n_attributes, -1) {
+      pair_row(of.n_attributes, -1),
+      threads_(threads) {
     if (features != nullptr) features->check_fits(corpus);
     find_rows(features);
     index_sequences();
     find_pair_rows();
     if (features != nullptr) restrict_pairs(*features);
+    centers_.resize(n_blocks());
     set_eta(0.0);
     set_times(1, true);
+}
+
+std::size_t DualSpace::n_blocks() const { return (active.size() + kBlockRows - 1) / kBlockRows + 1; }
+
+std::size_t DualSpace::block_of(std::size_t at) const {
+    return at < Z.size() ? at / (kBlockRows * static_cast<std::size_t>(stride)) : n_blocks() - 1;
+}
+
+template <class Body>
+void DualSpace::each_block(Body body) {
+    parallel_for(static_cast<std::int64_t>(n_blocks()), threads_, 1, [&](int, std::int64_t k) {
+        const auto block = static_cast<std::size_t>(k);
+        const std::size_t first = std::min(block * kBlockRows, active.size());
+        body(block, first, block + 1 == n_blocks() ? first : std::min(first + kBlockRows, active.size()));
+    });
 }
 
 double DualSpace::occurrences(const Corpus& corpus) {
@@ -53,130 +70,6 @@ double DualSpace::bytes(const Corpus& corpus) {
            of_occurrence * occurrences(corpus);
 }
 
-// Rows are numbered by first occurrence, so that the rare rows of a sequence are adjacent.
-void DualSpace::find_rows(const FeatureSet* features) {
-    const auto bytes = static_cast<std::size_t>(stride / kLanes);
-    std::vector<std::uint8_t> allowed;  // [X, bytes]
-    std::vector<std::uint32_t> classes(corpus.n_attributes, 0);
-    if (features != nullptr) {
-        allowed.assign(corpus.n_attributes * bytes, 0);
-        std::unordered_map<std::string, std::uint32_t> seen;
-        for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
-            std::uint8_t* bits = allowed.data() + x * bytes;
-            for (std::int64_t k = features->unigram_ptr[x]; k < features->unigram_ptr[x + 1]; ++k) {
-                const std::size_t y = features->unigram_label[static_cast<std::size_t>(k)];
-                bits[y / kLanes] |= static_cast<std::uint8_t>(1u << (y % kLanes));
-            }
-            classes[x] = seen.try_emplace(std::string(bits, bits + bytes), static_cast<std::uint32_t>(seen.size()))
-                             .first->second;
-        }
-    }
-    classes = identical_columns(corpus.unigram_lists, std::move(classes));
-    constexpr std::uint32_t kNone = 0xffffffffu;
-    std::vector<std::uint32_t> row_of_class(corpus.n_attributes, kNone);
-    row_of.assign(corpus.n_attributes, kNone);
-    const auto add = [&](std::uint32_t x) {
-        if (row_of[x] != kNone) return;
-        std::uint32_t& row = row_of_class[classes[x]];
-        if (row == kNone) {
-            row = static_cast<std::uint32_t>(one_of_.size());
-            one_of_.push_back(x);
-            n_of_.push_back(0.0);
-            if (features != nullptr) {
-                allowed_.insert(allowed_.end(), &allowed[x * bytes], &allowed[x * bytes] + bytes);
-            }
-        }
-        row_of[x] = row;
-        n_of_[row] += 1.0;
-    };
-    for (const std::uint32_t x : corpus.unigram_lists.ids()) add(x);
-    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) add(x);
-    Z.assign(one_of_.size() * static_cast<std::size_t>(stride), 0.0);
-    active.assign(one_of_.size(), rho1 == 0.0);
-}
-
-void DualSpace::index_sequences() {
-    const ListPool& lists = corpus.unigram_lists;
-    std::vector<std::uint32_t> place(one_of_.size(), 0), count(one_of_.size(), 0);
-    mass_.assign(one_of_.size(), 0.0);
-    sequences_.assign(one_of_.size(), 0.0);
-    first_.push_back(0);
-    first_at_.push_back(0);
-    const auto for_each_row = [&](std::int64_t t, auto visit) {  // visit(row, value) at a position
-        for (std::int64_t e = lists.begin(corpus.unigram[t]); e < lists.end(corpus.unigram[t]); ++e) {
-            const std::uint32_t row = row_of[lists.id(e)];
-            if (one_of_[row] == lists.id(e)) visit(row, lists.value(e));
-        }
-    };
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        const std::int64_t begin = corpus.offsets[i], end = corpus.offsets[i + 1];
-        const auto first = static_cast<std::ptrdiff_t>(row_.size());
-        const std::size_t first_at = at_.size();
-        for (std::int64_t t = begin; t < end; ++t) {
-            for_each_row(t, [&](std::uint32_t row, double value) {
-                if (count[row]++ == 0) row_.push_back(row);
-                mass_[row] += corpus.weight(i) * value * value;
-            });
-        }
-        std::sort(row_.begin() + first, row_.end());
-        std::uint32_t sum = 0;
-        for (auto row = row_.begin() + first; row != row_.end(); ++row) {
-            ptr_.push_back(sum);
-            place[*row] = sum;
-            sum += std::exchange(count[*row], 0);
-            sequences_[*row] += 1.0;
-        }
-        ptr_.push_back(sum);
-        at_.resize(first_at + sum);
-        if (lists.has_values()) value_.resize(first_at + sum);
-        for (std::int64_t t = begin; t < end; ++t) {
-            for_each_row(t, [&](std::uint32_t row, double value) {
-                const std::size_t k = first_at + place[row]++;
-                at_[k] = static_cast<std::uint32_t>(t - begin);
-                if (lists.has_values()) value_[k] = value;
-            });
-        }
-        first_.push_back(static_cast<std::int64_t>(row_.size()));
-        first_at_.push_back(static_cast<std::int64_t>(at_.size()));
-    }
-}
-
-void DualSpace::find_pair_rows() {
-    for (const ListPool* lists : {&corpus.base_lists, &corpus.rest_lists}) {
-        for (const std::uint32_t x : lists->ids()) pair_row[x] = 0;
-    }
-    for (std::uint32_t x = 0; x < corpus.n_attributes; ++x) {
-        if (pair_row[x] < 0) continue;
-        pair_row[x] = static_cast<std::int32_t>(pair_attribute.size());
-        pair_attribute.push_back(x);
-    }
-    Z_pairs.assign(pair_attribute.size() * pairs, 0.0);
-    pair_mass_.assign(pair_attribute.size(), 0.0);
-    pair_sequences_.assign(pair_attribute.size(), 0.0);
-    std::vector<std::int64_t> last(pair_attribute.size(), -1);  // last sequence of each row
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            for (const auto& [lists, list] :
-                 {std::pair{&corpus.base_lists, corpus.base[t]}, std::pair{&corpus.rest_lists, corpus.rest[t]}}) {
-                for (std::int64_t e = lists->begin(list); e < lists->end(list); ++e) {
-                    const double value = lists->value(e);
-                    const auto row = static_cast<std::size_t>(pair_row[lists->id(e)]);
-                    pair_mass_[row] += corpus.weight(i) * value * value;
-                    if (std::exchange(last[row], i) != i) pair_sequences_[row] += 1.0;
-                }
-            }
-        }
-    }
-}
-
-void DualSpace::restrict_pairs(const FeatureSet& features) {
-    allowed_pairs.assign(Z_pairs.size(), 0.0);
-    for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
-        for (const std::uint32_t pair : features.bigram_pairs_of(pair_attribute[r]))
-            allowed_pairs[r * pairs + pair] = 1.0;
-    }
-}
-
 // A batch that contains a sequence with row r has n_r = 1 + (batch - 1) q of them on average, where q is the fraction
 // of all sequences with that row. Then m_r = 1 + kOverlap (n_r - 1). At worst, m_r = n_r = min(batch, sequences with
 // r).
@@ -198,7 +91,7 @@ std::vector<std::uint32_t> DualSpace::shares(int n) const {
     double sum = 0.0;
     for (std::size_t r = 0; r < sequences_.size(); ++r) {
         sum += sequences_[r];
-        while (sum * n > static_cast<double>(row_.size()) * static_cast<double>(ends.size()) &&
+        while (sum * n > static_cast<double>(first_.back()) * static_cast<double>(ends.size()) &&
                ends.size() < static_cast<std::size_t>(n)) {
             ends.push_back(static_cast<std::uint32_t>(r));
         }
@@ -211,10 +104,10 @@ DualRows DualSpace::rows(std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     const auto first = static_cast<std::size_t>(first_[k]), first_at = static_cast<std::size_t>(first_at_[k]);
     return {static_cast<std::size_t>(first_[k + 1]) - first,
-            row_.data() + first,
-            ptr_.data() + first + k,
-            at_.data() + first_at,
-            value_.empty() ? nullptr : value_.data() + first_at,
+            row_.get() + first,
+            ptr_.get() + first + k,
+            at_.get() + first_at,
+            value_ == nullptr ? nullptr : value_.get() + first_at,
             stride,
             rho1,
             Z.data(),
@@ -224,17 +117,27 @@ DualRows DualSpace::rows(std::int64_t i) {
 }
 
 template <class Visit>
-void DualSpace::for_each_place(Visit visit) const {
+void DualSpace::for_each_place_in(std::size_t first, std::size_t end, Visit visit) const {
     const auto Yp = static_cast<std::size_t>(stride);
-    for (std::size_t r = 0; r < active.size(); ++r) {
+    for (std::size_t r = first; r < end; ++r) {
         if (!active[r]) continue;
         for (std::size_t at = r * Yp; at < (r + 1) * Yp; ++at) {
             if (std::fabs(Z[at]) > rho1) visit(at);
         }
     }
+}
+
+template <class Visit>
+void DualSpace::for_each_pair_place(Visit visit) const {
     for (std::size_t k = 0; k < Z_pairs.size(); ++k) {
         if (std::fabs(Z_pairs[k]) > rho1) visit(Z.size() + k);
     }
+}
+
+template <class Visit>
+void DualSpace::for_each_place(Visit visit) const {
+    for_each_place_in(0, active.size(), visit);
+    for_each_pair_place(visit);
 }
 
 DualSpace::Penalty DualSpace::penalty() const {
@@ -246,9 +149,11 @@ DualSpace::Penalty DualSpace::penalty() const {
         square += n * s * s;
     });
     // With a center, G is Z + kappa center.
-    for (const Center& center : centers_) {
-        const double z = z_of(center.at), without = excess(z), s = excess(z + kappa_of(center.at) * center.theta);
-        square += attributes_at(center.at) * (s * s - without * without);
+    for (const std::vector<Center>& of_block : centers_) {
+        for (const Center& center : of_block) {
+            const double z = z_of(center.at), without = excess(z), s = excess(z + kappa_of(center.at) * center.theta);
+            square += attributes_at(center.at) * (s * s - without * without);
+        }
     }
     return {rho1 * l1 + rho2 * l2 / 2.0, square / (2.0 * rho2)};
 }
@@ -286,7 +191,7 @@ void DualSpace::set_weights(const FeatureSet& features, std::span<const double> 
     features.check_fits(corpus);
     features.check_weights(w);
     clear();
-    centers_.clear();
+    for (std::vector<Center>& of_block : centers_) of_block.clear();
     set_eta(0.0);
     const auto from = [&](double theta) { return theta == 0.0 ? 0.0 : -rho2 * theta - std::copysign(rho1, theta); };
     // The attributes of a row all get their mean weight, which leaves the scores unchanged.
@@ -305,16 +210,21 @@ void DualSpace::set_weights(const FeatureSet& features, std::span<const double> 
 }
 
 void DualSpace::clear() {
-    std::fill(Z.begin(), Z.end(), 0.0);
+    each_block([&](std::size_t, std::size_t first, std::size_t end) {
+        std::fill(Z.begin() + place_of_row(first), Z.begin() + place_of_row(end), 0.0);
+        std::fill_n(active.begin() + static_cast<long>(first), end - first, rho1 == 0.0);
+    });
     std::fill(Z_pairs.begin(), Z_pairs.end(), 0.0);
-    std::fill(active.begin(), active.end(), rho1 == 0.0);
 }
 
 void DualSpace::find_active() {
-    const auto Yp = static_cast<std::size_t>(stride);
-    for (std::size_t x = 0; x < active.size(); ++x) {
-        const double* row = Z.data() + x * Yp;
-        active[x] = std::any_of(row, row + Yp, [&](double z) { return std::fabs(z) > rho1; });
+    each_block([&](std::size_t, std::size_t first, std::size_t end) { find_active_in(first, end); });
+}
+
+void DualSpace::find_active_in(std::size_t first, std::size_t end) {
+    for (std::size_t r = first; r < end; ++r) {
+        const auto row = Z.begin() + place_of_row(r);
+        active[r] = std::any_of(row, row + stride, [&](double z) { return std::fabs(z) > rho1; });
     }
 }
 
@@ -322,39 +232,53 @@ void DualSpace::set_eta(double eta) {
     eta_ = eta;
     of_row.resize(mass_.size());
     of_pair_row.resize(pair_mass_.size());
-    for (std::size_t r = 0; r < mass_.size(); ++r) of_row[r].scale = n_of_[r] / (rho2 + eta * mass_[r]);
+    each_block([&](std::size_t, std::size_t first, std::size_t end) {
+        for (std::size_t r = first; r < end; ++r) of_row[r].scale = n_of_[r] / (rho2 + eta * mass_[r]);
+    });
     for (std::size_t r = 0; r < pair_mass_.size(); ++r) {
         of_pair_row[r].scale = 1.0 / (rho2 + eta * pair_mass_[r] / n_labels);
     }
 }
 
 void DualSpace::add_centers() {
-    for (const Center& center : centers_) z_of(center.at) -= kappa_of(center.at) * center.theta;
-    find_active();
+    each_block([&](std::size_t block, std::size_t first, std::size_t end) {
+        for (const Center& center : centers_[block]) z_of(center.at) -= kappa_of(center.at) * center.theta;
+        find_active_in(first, end);
+    });
 }
 
 void DualSpace::recenter(double eta) {
-    std::vector<Center> next;
-    for_each_place([&](std::size_t at) { next.push_back({at, theta_of(at)}); });
-    for (const Center& center : centers_) z_of(center.at) += kappa_of(center.at) * center.theta;
+    each_block([&](std::size_t block, std::size_t first, std::size_t end) {
+        std::vector<Center> next;
+        const auto add = [&](std::size_t at) { next.push_back({at, theta_of(at)}); };
+        if (block + 1 < n_blocks()) {
+            for_each_place_in(first, end, add);
+        } else {
+            for_each_pair_place(add);
+        }
+        for (const Center& center : centers_[block]) z_of(center.at) += kappa_of(center.at) * center.theta;
+        centers_[block] = std::move(next);
+    });
     set_eta(eta);
-    centers_ = std::move(next);
     add_centers();
 }
 
 std::vector<double> DualSpace::centers() const {
     std::vector<double> out{eta_};
-    for (const Center& center : centers_) {
-        out.push_back(static_cast<double>(center.at));
-        out.push_back(center.theta);
+    for (const std::vector<Center>& of_block : centers_) {
+        for (const Center& center : of_block) {
+            out.push_back(static_cast<double>(center.at));
+            out.push_back(center.theta);
+        }
     }
     return out;
 }
 
 void DualSpace::set_centers(std::span<const double> from) {
-    centers_.clear();
+    for (std::vector<Center>& of_block : centers_) of_block.clear();
     for (std::size_t k = 1; k + 1 < from.size(); k += 2) {
-        centers_.push_back({static_cast<std::size_t>(from[k]), from[k + 1]});
+        const auto at = static_cast<std::size_t>(from[k]);
+        centers_[block_of(at)].push_back({at, from[k + 1]});
     }
     set_eta(from.front());
 }

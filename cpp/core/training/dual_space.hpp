@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/base/aligned.hpp"
@@ -27,7 +28,7 @@ namespace sparsecrf {
 class DualSpace {
    public:
     // `features`: the features of the model; null means all possible ones. Keeps a reference to the corpus.
-    DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2);
+    DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads);
 
     // The memory for a space over this corpus and for its distributions (DualAscent), in bytes, so that callers can
     // decide whether it fits.
@@ -64,7 +65,7 @@ class DualSpace {
     // Sets `times` for batches of this size from the number of sequences in the batch that share a row: the expected
     // number, or the largest possible (dual_step.hpp).
     void set_times(int batch, bool at_worst);
-    // [n + 1] Splits the rows of Z between n threads by number of occurrences: thread k owns rows [k] to [k + 1].
+    // [n + 1] Splits the rows of Z into n shares by number of occurrences: share k has the rows [k] to [k + 1].
     std::vector<std::uint32_t> shares(int n) const;
 
     const Corpus& corpus;
@@ -88,6 +89,11 @@ class DualSpace {
     };
     void find_rows(const FeatureSet* features);
     void index_sequences();
+    struct Piece {  // the rows of some sequences
+        std::vector<std::uint32_t> row, ptr;
+    };
+    void join(std::vector<Piece>& pieces);
+    void sum_masses();
     void find_pair_rows();
     void restrict_pairs(const FeatureSet& features);
     void set_eta(double eta);
@@ -101,23 +107,36 @@ class DualSpace {
                                      : pair_mass_[(at - Z.size()) / pairs] / n_labels);
     }
     double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
+    // visit(index) for nonzero weights, ascending: all, those of some rows of Z, and those of label pairs.
     template <class Visit>
-    void for_each_place(Visit visit) const;  // visit(index) for nonzero weights, ascending
+    void for_each_place(Visit visit) const;
+    template <class Visit>
+    void for_each_place_in(std::size_t first, std::size_t end, Visit visit) const;
+    template <class Visit>
+    void for_each_pair_place(Visit visit) const;
+    // body(block, first, end), in parallel, for blocks of rows of Z and, as the last, one without rows for Z_pairs.
+    template <class Body>
+    void each_block(Body body);
+    std::size_t n_blocks() const;
+    std::size_t block_of(std::size_t at) const;
+    void find_active_in(std::size_t first, std::size_t end);
+    std::ptrdiff_t place_of_row(std::size_t r) const { return static_cast<std::ptrdiff_t>(r) * stride; }
 
+    const int threads_;
     double eta_ = 0.0;
     std::vector<double> n_of_;                        // [R] number of attributes
     std::vector<double> sequences_, pair_sequences_;  // [R], [rows] number of sequences with this row
     std::vector<double> mass_, pair_mass_;            // [R], [rows] sum of w v^2 over the positions of an attribute
-    std::vector<Center> centers_;                     // ascending
+    std::vector<std::vector<Center>> centers_;        // of each block, ascending
     std::vector<std::uint32_t> one_of_;               // [R] the first attribute of a row
     std::vector<std::uint8_t> allowed_;               // [R, Yp / 8] bits, or empty
     // The rows of each sequence, without duplicates, in ascending order.
     std::vector<std::int64_t> first_;     // [N + 1] into row_
     std::vector<std::int64_t> first_at_;  // [N + 1] into at_
-    std::vector<std::uint32_t> row_;
-    std::vector<std::uint32_t> ptr_;  // into at_; sequence i starts at first_[i] + i
-    std::vector<std::uint32_t> at_;
-    std::vector<double> value_;  // parallel to at_, or empty: all 1
+    std::unique_ptr<std::uint32_t[]> row_;
+    std::unique_ptr<std::uint32_t[]> ptr_;  // into at_; sequence i starts at first_[i] + i
+    std::unique_ptr<std::uint32_t[]> at_;
+    std::unique_ptr<double[]> value_;  // parallel to at_, or null: all 1
 };
 
 }  // namespace sparsecrf

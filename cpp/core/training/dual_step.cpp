@@ -14,7 +14,7 @@ constexpr double kSmall = 1e-4;  // probabilities that need only rough logarithm
 
 }  // namespace
 
-void DualStep::take(std::int64_t i) {
+void DualStep::take(std::int64_t i, std::int64_t next) {
     i_ = i;
     c_ = 0.0;
     const auto k = static_cast<std::size_t>(i);
@@ -27,7 +27,7 @@ void DualStep::take(std::int64_t i) {
     if (u_.gap[k] == 0.0) return;
     find_direction();
     find_rows();
-    c_ = search();
+    c_ = search(next);
     if (c_ == 0.0) return;
     kernels_.axpy(c_, d_nodes_.data(), static_cast<int>(n_nodes_), u_.nodes(i));
     kernels_.axpy(c_, d_pairs_.data(), static_cast<int>(u_.n_pairs(i)), u_.pairs(i));
@@ -72,7 +72,7 @@ void DualStep::find_rows() {
 
 // The step length c in [0, 1]; 0 if none was found. D is concave in c, so a c with D' >= 0 is not past the peak. If D'
 // < 0, the parabola through D(0), D(c) and D'(c) estimates the peak and the slope at 0.
-double DualStep::search() {
+double DualStep::search(std::int64_t next) {
     const auto k = static_cast<std::size_t>(i_);
     const auto stride = static_cast<std::size_t>(space_.stride);
     const bool single = n_nodes_ == stride;
@@ -94,8 +94,9 @@ double DualStep::search() {
     double c = std::min(1.0, kLonger * u_.step[k]);
     for (int trial = 0; trial < kMostTrials; ++trial) {
         double slope_pairs, slope_nodes, pairs_log, nodes_log;
-        kernels_.entropy(u_.pairs(i_), d_pairs_.data(), c, kSmall, u_.n_pairs(i_), &slope_pairs, &pairs_log);
-        kernels_.entropy(u, d, c, kSmall, n_inner, &slope_nodes, &nodes_log);
+        kernels_.entropy(u_.pairs(i_), d_pairs_.data(), c, kSmall, u_.n_pairs(i_), u_.pairs(trial == 0 ? next : i_),
+                         &slope_pairs, &pairs_log);
+        kernels_.entropy(u, d, c, kSmall, n_inner, u, &slope_nodes, &nodes_log);
         const double entropy = sign * nodes_log - pairs_log;
         const double after = conjugate(c, slope);
         slope = weight_ * (sign * slope_nodes - slope_pairs) - slope;
@@ -112,21 +113,10 @@ double DualStep::search() {
     return 0.0;
 }
 
-void DualStep::add_to_Z(std::uint32_t first, std::uint32_t end, bool pairs) {
-    if (c_ == 0.0) return;
-    const DualRows rows = space_.rows(i_);
-    const auto place = [&](std::uint32_t row) {
-        return static_cast<std::size_t>(std::lower_bound(rows.row, rows.row + rows.n, row) - rows.row);
-    };
-    kernels_.dual_add(rows, d_rows_.data(), c_, place(first), place(end));
-    for (std::size_t r = 0; pairs && r < n_own_; ++r) {
-        kernels_.axpy(c_, d_own_.data() + r * space_.pairs, static_cast<int>(space_.pairs),
-                      space_.Z_pairs.data() + at_.pair_rows()[r] * space_.pairs);
-    }
-}
-
-void DualStep::add_expectations(std::int64_t i) {
+void DualStep::find_expectations(std::int64_t i) {
     const Corpus& corpus = space_.corpus;
+    i_ = i;
+    c_ = 1.0;
     const auto Y = static_cast<std::size_t>(space_.n_labels), stride = static_cast<std::size_t>(space_.stride);
     const auto length = static_cast<std::size_t>(corpus.length(i));
     d_nodes_.assign(u_.nodes(i), u_.nodes(i) + length * stride);
@@ -141,16 +131,33 @@ void DualStep::add_expectations(std::int64_t i) {
     const DualRows rows = space_.rows(i);
     d_rows_.resize(std::max(d_rows_.size(), rows.n * stride));
     kernels_.dual_differences(rows, d_nodes_.data(), corpus.weight(i), d_rows_.data());
-    kernels_.dual_add(rows, d_rows_.data(), 1.0, 0, rows.n);
     at_.take(i);
     at_.sum_pairs(d_pairs_.data());
     at_.sum_by_row(d_nodes_.data(), d_own_);
-    for (std::size_t r = 0; r < at_.pair_rows().size(); ++r) {
+    n_own_ = at_.pair_rows().size();
+    for (std::size_t r = 0; r < n_own_; ++r) {
         const std::size_t first = at_.pair_rows()[r] * space_.pairs;
         for (std::size_t j = 0; j < space_.pairs; ++j) {
             const double allowed = space_.allowed_pairs.empty() ? 1.0 : space_.allowed_pairs[first + j];
-            space_.Z_pairs[first + j] += corpus.weight(i) * allowed * d_own_[r * space_.pairs + j];
+            d_own_[r * space_.pairs + j] *= corpus.weight(i) * allowed;
         }
+    }
+}
+
+void DualStep::add_to_Z(std::uint32_t first, std::uint32_t end) {
+    if (c_ == 0.0) return;
+    const DualRows rows = space_.rows(i_);
+    const auto place = [&](std::uint32_t row) {
+        return static_cast<std::size_t>(std::lower_bound(rows.row, rows.row + rows.n, row) - rows.row);
+    };
+    kernels_.dual_add(rows, d_rows_.data(), c_, place(first), place(end));
+}
+
+void DualStep::add_to_pairs() {
+    if (c_ == 0.0) return;
+    for (std::size_t r = 0; r < n_own_; ++r) {
+        kernels_.axpy(c_, d_own_.data() + r * space_.pairs, static_cast<int>(space_.pairs),
+                      space_.Z_pairs.data() + at_.pair_rows()[r] * space_.pairs);
     }
 }
 

@@ -26,19 +26,20 @@ class DualStep {
     DualStep(DualSpace& space, DualDistributions& u, const PairMatrix& common)
         : space_(space), u_(u), at_(space, common), kernels_(kernels()) {}
 
-    // Moves u_i and leaves Z unchanged.
-    void take(std::int64_t i);
-    // Adds the change to the rows first <= r < end of Z and, with `pairs`, to the pair rows.
-    void add_to_Z(std::uint32_t first, std::uint32_t end, bool pairs);
-    // G += w_i (E_{u_i} F - F_i), if Z is G. Does not take a step.
-    void add_expectations(std::int64_t i);
+    // Moves u_i and leaves Z unchanged. `next`: a sequence whose pairs are prefetched.
+    void take(std::int64_t i, std::int64_t next);
+    // Computes w_i (E_{u_i} F - F_i) as the change of Z: its sum over all sequences is G. Does not take a step.
+    void find_expectations(std::int64_t i);
+    // Adds the change to the rows first <= r < end of Z, and to the pair rows.
+    void add_to_Z(std::uint32_t first, std::uint32_t end);
+    void add_to_pairs();
 
     DualSequence& inference() { return at_; }
 
    private:
     void find_direction();
     void find_rows();
-    double search();
+    double search(std::int64_t next);
 
     DualSpace& space_;
     DualDistributions& u_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/infinity.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/shares.hpp"
 #include "core/simd/kernels.hpp"
 
@@ -21,7 +22,7 @@ constexpr double kRounding = 1e-9;
 
 }  // namespace
 
-Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute, int threads) {
     std::vector<double> weight(static_cast<std::size_t>(corpus.n_sequences()), 0.0);
     for (const Item& item : plan.items) {
         weight[static_cast<std::size_t>(item.sequence)] +=
@@ -29,17 +30,23 @@ Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute) {
     }
     const std::vector<double> zero(corpus.n_attributes, 0.0);
     Masses mass{zero, zero, zero};
-    for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
-        const double w = weight[static_cast<std::size_t>(i)];
-        for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
-            const auto to = [&](std::vector<double>& sums) {
-                return [&](std::uint32_t x, double value) { sums[x] += w * (absolute ? std::fabs(value) : value); };
-            };
-            corpus.for_each_unigram(t, to(mass.unigram));
-            corpus.for_each_dense(t, to(mass.unigram));
-            corpus.for_each_bigram(t, to(t == corpus.offsets[i] ? mass.start : mass.inner));
+    parallel_for(threads, threads, 1, [&](int, std::int64_t share) {  // one share of the attributes per thread
+        for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
+            const double w = weight[static_cast<std::size_t>(i)];
+            for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
+                const auto to = [&](std::vector<double>& sums) {
+                    return [&](std::uint32_t x, double value) {
+                        if (share_of_attribute(x, static_cast<std::size_t>(threads)) != static_cast<std::size_t>(share))
+                            return;
+                        sums[x] += w * (absolute ? std::fabs(value) : value);
+                    };
+                };
+                corpus.for_each_unigram(t, to(mass.unigram));
+                corpus.for_each_dense(t, to(mass.unigram));
+                corpus.for_each_bigram(t, to(t == corpus.offsets[i] ? mass.start : mass.inner));
+            }
         }
-    }
+    });
     return mass;
 }
 
@@ -59,7 +66,7 @@ Screen::Rows Screen::make_rows(const std::vector<double>& mass, const std::vecto
 
 Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, double bound, int threads,
                const Masses* whole)
-    : Screen(corpus, plan, parts, attribute_masses(corpus, plan, true), whole, bound, threads) {}
+    : Screen(corpus, plan, parts, attribute_masses(corpus, plan, true, threads), whole, bound, threads) {}
 
 Screen::Screen(const Corpus& corpus, const Plan& plan, const LabelParts* parts, const Masses& mass, const Masses* whole,
                double bound, int threads)

@@ -36,7 +36,7 @@ namespace sparsecrf {
 struct Masses {
     std::vector<double> unigram, start, inner;  // [X]
 };
-Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute);
+Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute, int threads);
 
 // Sums of a shard by cell (x, y), in ascending order: four consecutive ranges, each numbered like unigram features
 // (with label parts only in the first), for unigram attributes, A, B, and B at first positions.

@@ -138,16 +138,19 @@ class Objective:
             numbers = union(numbers, data.only_allowed(self.prior.numbers))
         return self.working_set(union(numbers, data.only_allowed(data.dense)))
 
-    def outside(self, known: WorkingSet, w: Floats) -> WorkingSet:
-        """`known`, and every other feature that could violate its condition at w."""
-        if self.penalty.threshold == 0:
-            return known
+    def screen(self, known: WorkingSet, w: Floats) -> tuple[WorkingSet, Floats, float, Floats]:
+        """`known` and every other feature that could violate its condition at w: the set, its weights, the loss and
+        its gradient. For penalties with an l1 term."""
         self.passes += 1
         more = union(self._oracle.candidates(known.feature_set, w, self.penalty.threshold), self._suspects)
         wide = self.working_set(union(known.numbers, self.prepared.only_allowed(more)))
-        return wide if self.prepared.ngrams is None else self._with_longer(wide, known, w)
+        w = wide.carry(w, known)
+        loss, g = self.loss_grad(wide, w)
+        if self.prepared.ngrams is not None:
+            wide, w, g = self._with_longer(wide, w, g)
+        return wide, w, loss, g
 
-    def _with_longer(self, wide: WorkingSet, known: WorkingSet, w: Floats) -> WorkingSet:
+    def _with_longer(self, wide: WorkingSet, w: Floats, g: Floats) -> tuple[WorkingSet, Floats, Floats]:
         """Label n-grams that could violate their condition, level by level: E of one level determines which can be
         extended."""
         data, n_labels = self.prepared, 3
@@ -156,16 +159,21 @@ class Objective:
         while n_labels <= longest:
             if self.deadline is not None and time.perf_counter() + self.pass_s > self.deadline + LAST_SECONDS:
                 raise OutOfTime
-            at = wide.carry(w, known)
-            _, g = self.loss_grad(wide, at)
             self.passes += 1
-            found = data.ngrams.longer(wide, at, g + wide.counts, n_labels, self.penalty.threshold_of(n_labels))
+            found, its_g = data.ngrams.longer(wide, w, g, n_labels, self.penalty.threshold_of(n_labels))
             more = data.only_allowed(found)
             if not len(more):
                 break
-            wide = self.working_set(union(wide.numbers, more))
+            shorter, wide = wide, self.working_set(union(wide.numbers, more))
+            w, g_before = wide.carry(w, shorter), g
+            if its_g is None:
+                g = self.loss_grad(wide, w)[1]
+            else:
+                g = np.empty(wide.size)
+                g[place_among(more, wide.numbers)] = its_g[place_among(more, found)]
+                g[place_among(shorter.numbers, wide.numbers)] = g_before  # exact for strings that were in the set
             n_labels += 1
-        return wide
+        return wide, w, g
 
     def weighted(self, known: WorkingSet, w: Floats) -> Mask:
         """Which features of a set may have a weight: a nonzero w, or a weight of the prior."""

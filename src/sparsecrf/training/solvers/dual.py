@@ -4,7 +4,7 @@ An iteration is two epochs (four while the gap is large), with an evaluation aft
 as there are sequences. Every fourth epoch takes all of them in a random order; the others draw them in proportion to
 their duality gaps. Its weights are those of the dual point, so it needs no working set: all features of the model are
 considered, and the lower bound D of the dual point is over all of them. It keeps the probabilities of all label pairs
-at every position: tokens times labels squared numbers, so it is for few labels.
+at every position, T Y^2 numbers for T tokens and Y labels, so it suits few labels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and o
 # The curvature of the proximal term, as a share of that of the loss: its initial value, and how it adapts. If the gap
 # of the problem with this term is small compared with P - D, the center limits progress, and the share falls; else it
 # grows.
-_SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.7, 1.2
+_SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.3, 1.2
 
 
 class Dual:
