@@ -95,12 +95,13 @@ void bind_oracle(nb::module_& m) {
                 Result<double, 2> bound = make<double, 2>({listed.size(), width});
                 Result<double, 2> counts = make<double, 2>({listed.size(), width});
                 const WithoutGil unlocked;
-                o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
-                return std::tuple(std::move(bound), std::move(counts));
+                const std::int64_t bounded = o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
+                return std::tuple(std::move(bound), std::move(counts), bounded);
             },
             nb::arg("features"), array("w"), array("listed"),
             "For the features with these indices in the set, preceded by each label (the start label last): "
-            "an upper bound on their expectation, and their count.")
+            "an upper bound on their expectation, and their count; for how many sequences the bound is not the "
+            "expectation itself (of strings that are not in the set).")
         .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,

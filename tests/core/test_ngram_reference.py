@@ -1,4 +1,4 @@
-"""Label n-grams: both reference recursions against all paths, and wrong recursions that must be noticed."""
+"""Label n-grams: both reference recursions against all paths, and wrong recursions that the tests must detect."""
 
 import numpy as np
 import pytest
@@ -72,12 +72,12 @@ def test_viterbi(problem):
 
 
 def wrong_parent(labels, among):
-    """Always the last pair, even where a longer suffix is an arc."""
+    """Wrong: always uses the last pair, even if a longer suffix is an arc."""
     return labels[-2:]
 
 
 def forgotten_child(labels, among):
-    """Arcs of four labels hang from their pair: a parent of three forgets them."""
+    """Wrong: arcs of four labels have their pair as parent, so a parent of three labels misses them."""
     return ngrams.longest_suffix(labels, among) if len(labels) != 4 else labels[-2:]
 
 
@@ -94,7 +94,7 @@ def test_mutants_are_caught(mutant):
 @settings(max_examples=30)
 @given(lattices())
 def test_longer_strings_are_no_likelier(problem):
-    """E[b g] <= E[g]: what screening over all orders rests on."""
+    """E[b g] <= E[g], on which screening over all orders relies."""
     found = ngrams.ngram_forward_backward(*problem)
     for of, edge in zip(found.string, found.edge, strict=True):
         for labels, p in of.items():

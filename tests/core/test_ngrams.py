@@ -179,13 +179,42 @@ def test_bounds_of_screening():
         cells += [cell for cell in problem.weights if cell[1][0] < Y]
         place = places(problem, problem.weights)
         listed = np.array([place[cell] for cell in cells], dtype=np.int64)
-        bounds, counts = _core.Oracle(problem.corpus, 2).ngram_bounds(features, problem.w, listed)
+        bounds, counts, _ = _core.Oracle(problem.corpus, 2).ngram_bounds(features, problem.w, listed)
         longer = [(x, (b, *labels)) for x, labels in cells for b in (*range(Y), Y)]
         expected, exact_counts = expectations(problem, longer)
         shorter, _ = expectations(problem, cells)
         assert_allclose(counts.ravel(), exact_counts, atol=1e-12)
         assert (bounds.ravel() >= expected - 1e-12).all()
         assert (bounds <= shorter[:, None] + 1e-9).all()
+
+
+@pytest.mark.parametrize(("n_conditions", "size"), [(0, 0.0), (1, 0.5), (3, 0.5), (3, 3.0), (1, 60.0), (3, 60.0)])
+def test_triples_of_screening(n_conditions, size):
+    """E of all triples that are not in the set, of pairs in base and rest lists; sequences that need the log domain
+    have bounds and are counted. One attribute has all n-grams of a position, several share those of some."""
+    base = make_problem(8, 3, [1, 2, 3, 7, 5] * 4, 40, list_size=3, sequence_weights=True, token_weights=True)
+    rng = np.random.default_rng(n_conditions)
+    weights: dict[tuple[int, tuple[int, ...]], float] = {}
+    for _ in range(12 * n_conditions):
+        labels = (*(int(y) for y in rng.integers(3, size=3)),)
+        labels = (3, *labels[1:]) if rng.random() < 0.2 else labels
+        weights[int(rng.integers(n_conditions)), labels] = float(rng.normal()) * size
+    problem = NgramProblem(base, weights)
+    features = problem.features()
+    cells = [(x, pair) for x in (0, 1, 2, 20, 39) for pair in itertools.product(range(3), repeat=2)]
+    place = places(problem, problem.weights)
+    listed = np.array([place[cell] for cell in cells], dtype=np.int64)
+    bounds, _, n_bounded = _core.Oracle(problem.corpus, 2).ngram_bounds(features, problem.w, listed)
+    longer = [(x, (b, *labels)) for x, labels in cells for b in range(4)]
+    expected, _ = expectations(problem, longer)
+    new = np.array([cell not in weights for cell in longer])
+    assert (n_bounded > 0) == (size == 60.0)
+    if n_bounded == 0:
+        assert_allclose(bounds.ravel()[new], expected[new], rtol=1e-9, atol=1e-12)
+    assert (bounds.ravel()[new] >= expected[new] - 1e-9).all()
+    for threads in (1, 3):
+        again = _core.Oracle(problem.corpus, threads).ngram_bounds(features, problem.w, listed)[0]
+        assert_array_equal(again, bounds)
 
 
 def expectations(problem, cells):
@@ -203,7 +232,7 @@ def expectations(problem, cells):
 
 
 def places(problem, ngrams):
-    """Where (attribute, labels) of two labels and more stand in the set."""
+    """The indices in the set of (attribute, labels) with two or more labels."""
     Y, X = problem.base.n_labels, len(problem.base.mu)
     place = {cell: problem.base.w.size + k for k, cell in enumerate(ngrams)}
     for x in range(X):

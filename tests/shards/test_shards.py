@@ -138,10 +138,10 @@ def test_training(solver):
     assert several.stopped_by == "tol"
     assert several.objective == pytest.approx(whole.objective, rel=1e-6)
     assert several.n_features == whole.n_features
-    # The certificate of the shards, taken again over the whole.
+    # The certificate of the shards, recomputed over the whole corpus.
     again = fit(corpus, threads=1, init=several, max_iter=0, **{**options, "tol": 0.0})
     assert again.kkt == pytest.approx(several.kkt, rel=1e-6)
-    # The bound improves along a run: that of its last point alone is no better.
+    # The bound improves during a run: that of the last point alone is no better.
     assert several.gap <= again.gap + 1e-12 * several.objective  # a difference of such numbers
 
 
@@ -181,11 +181,10 @@ def test_the_next_shard_gets_ready_while_one_is_worked_on():
     workers = InProcess(shards)
 
     def question(shard):
-        with shard.at_work():
-            following = shards.index(shard) + 1
-            assert shard.oracle.signs_agree in (True, False)
-            assert following == 3 or ready[following].wait(20)  # although no question has come to it
-            return (shard.corpus.n_tokens,)
+        following = shards.index(shard) + 1
+        assert shard.oracle.signs_agree in (True, False)
+        assert following == 3 or ready[following].wait(20)  # although it was not queried
+        return (shard.corpus.n_tokens,)
 
     assert workers.total(question, add) == (corpus.n_tokens,)
     assert opened_by == [(0, True), (1, False), (2, False)]
@@ -207,9 +206,8 @@ def test_a_shard_that_cannot_be_read(broken):
     shards = [Shard(partial(opened, k, part), keep=False) for k, part in enumerate(np.array_split(np.arange(12), 3))]
 
     def question(shard):
-        with shard.at_work():
-            asked.append(shard)
-            return (shard.oracle.signs_agree,)
+        asked.append(shard)
+        return (shard.oracle.signs_agree,)
 
     with pytest.raises(InputError, match=f"shard {broken} is broken"):
         InProcess(shards).total(question, add)
@@ -294,7 +292,7 @@ def test_a_stochastic_start_opens_few_shards_at_a_time(n_shards):
     corpus, made, others = larger().corpus(), [], []
 
     def opened(part):
-        # Nobody holds one of those before but the list.
+        # Only the list still references the earlier ones.
         others.append(sum(sys.getrefcount(made[k]) > 2 for k in range(len(made))))
         made.append(corpus.subset(part))
         return made[-1]

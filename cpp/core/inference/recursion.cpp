@@ -196,24 +196,25 @@ void Recursion::sum_class_marginals(const Lattice& lattice, std::int64_t t, doub
     }
 }
 
-void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out) {
-    const auto Y = static_cast<std::size_t>(n_labels_), width = Y + 1;
+void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, std::size_t stride,
+                             double* out) {
+    const auto Y = static_cast<std::size_t>(n_labels_);
     if (std::all_of(columns, columns + Y, [](std::uint32_t c) { return c == kNoString; })) return;
     const LabelPairs pairs(n_labels_);
     const auto cell = [&](std::uint32_t pair, auto set) {
         const std::uint32_t column = columns[pairs.label(pair)];
-        if (column != kNoString) set(out[column * width + pairs.previous(pair)]);
+        if (column != kNoString) set(out[column * stride + pairs.previous(pair)]);
     };
     if (t == 0) {
         for (std::size_t y = 0; y < Y; ++y) {
-            if (columns[y] != kNoString) out[columns[y] * width + Y] = lattice.p[y];
+            if (columns[y] != kNoString) out[columns[y] * stride + Y] = lattice.p[y];
         }
         return;
     }
     if (lattice.logarithmic) {
         const LogPairs log = log_.pairs(*this, lattice, t);
         for (std::size_t y = 0; y < Y; ++y) {
-            for (std::size_t i = 0; columns[y] != kNoString && i < Y; ++i) out[columns[y] * width + i] = log.at(i, y);
+            for (std::size_t i = 0; columns[y] != kNoString && i < Y; ++i) out[columns[y] * stride + i] = log.at(i, y);
         }
         return;
     }
@@ -222,7 +223,7 @@ void Recursion::pair_columns(const Lattice& lattice, std::int64_t t, const std::
     const Transition& transition = potentials_.transition(lattice.first + t);
     for (std::size_t y = 0; y < Y; ++y) {
         if (columns[y] == kNoString) continue;
-        double* column = out + columns[y] * width;
+        double* column = out + columns[y] * stride;
         transition.column_weights(static_cast<int>(y), column);
         for (std::size_t i = 0; i < Y; ++i) column[i] *= alpha[i] * v[y];
     }

@@ -66,9 +66,10 @@ class Recursion : public LatticeScores {
     // one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
-    // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] (Y + 1) + y']; columns[y]
+    // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] stride + y']; columns[y]
     // is kNoString for the other labels. Needs backward. Does not write impossible cells.
-    void pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, double* out);
+    void pair_columns(const Lattice& lattice, std::int64_t t, const std::uint32_t* columns, std::size_t stride,
+                      double* out);
 
     // The plain chain and its rest lists in the linear domain, one position at a time.
     void start_forward(Lattice& lattice, std::int64_t t, double* u);

@@ -8,18 +8,26 @@
 // where p is the probability of the strings that end there. So a string is a candidate only if its parts are likely at
 // the same positions, which is far more selective than comparing sums. Probabilities below kUnlikelyString are added
 // for every b. The counts C[x, b g] are computed along the way.
+//
+// Triples have an exact E if no string of the set is longer (triples.hpp): U is E then.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "core/base/aligned.hpp"
 #include "core/base/error.hpp"
+#include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 #include "core/corpus/numbering.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/simd/kernels.hpp"
 #include "core/training/item_runs.hpp"
 #include "core/training/oracle.hpp"
+#include "core/training/triples.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -34,34 +42,42 @@ class NgramScreen {
     NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
                 std::span<const std::int64_t> listed);
 
-    // U and C, [L, Y + 1] by listed feature and preceding label (Y: the start), zero on entry.
-    void sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
+    // U and C, [L, Y + 1] by listed feature and preceding label (Y: the start), zero on entry. Returns the number of
+    // items for which U is not E itself (of strings that are not in the set).
+    std::int64_t sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
 
    private:
-    // A listed feature that is likely at a position: contributes w v times min(p, column), where the column holds pair
-    // probabilities.
+    // A listed feature at a position. Where only bounds are known, it is likely, its weight is w v, and it contributes
+    // this times min(p, column), where the column holds pair probabilities. For E it contributes w v alpha F q.
     struct Firing {
         std::uint32_t place, column;
         double weight, p;
     };
     struct Found {
         std::vector<Firing> firing;
-        std::vector<double> column;                              // [columns, Y + 1]
+        AlignedVector<double> column;                            // [columns, Y + 1 padded]
         std::vector<std::pair<std::uint32_t, double>> unlikely;  // place, w v p
-        std::vector<std::uint32_t> column_of;                    // [T, Y] kNoString if not needed
+        std::vector<Triples::Arc> arcs;
+        Triples::Scratch scratch;
+        std::vector<std::uint32_t> column_of;  // [T, Y] kNoString if not needed
+        bool exact;
     };
     void gather(const Item& item, ItemRun& run, Found& out) const;
     void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
+    std::uint32_t column(std::size_t s, std::uint32_t y, Found& out) const;
     void count(std::span<double> counts) const;
 
     const Corpus& corpus_;
     const Plan& plan_;
     const FeatureSet& features_;
+    const Kernels& kernels_;
+    const std::size_t stride_;  // Y + 1 padded
     const ListedFeatures listed_;
     const ListedRows bigram_;                  // listed pairs by attribute
     std::vector<std::uint32_t> ngram_;         // [n-grams] index in the list, or kNoString
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
     std::uint32_t longest_ = 2;                // largest number of labels of a listed feature
+    std::optional<Triples> triples_;           // if their E is known
 };
 
 NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
@@ -69,6 +85,8 @@ NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSe
     : corpus_(corpus),
       plan_(plan),
       features_(features),
+      kernels_(kernels()),
+      stride_(static_cast<std::size_t>(padded(corpus.n_labels + 1))),
       listed_(features, listed),
       bigram_(features.bigram_ptr, features.bigram_pair, features.n_unigram(), listed) {
     ngram_.assign(static_cast<std::size_t>(features.n_ngram()), kNoString);
@@ -92,9 +110,13 @@ NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSe
     }
 }
 
-void NgramScreen::sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts) {
+std::int64_t NgramScreen::sum(const Potentials& potentials, int threads, std::span<double> bound,
+                              std::span<double> counts) {
     count(counts);
+    if (longest_ == 2 && Triples::possible(features_)) triples_.emplace(features_, listed_, bigram_, potentials);
+    std::int64_t n_bounded = 0;
     const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
+    AlignedVector<double> sums(first_.size() * static_cast<std::size_t>(stride_), 0.0);  // [L, Y + 1 padded]
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kMostItems));
     std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p over small p, which applies to every label
@@ -115,20 +137,39 @@ void NgramScreen::sum(const Potentials& potentials, int threads, std::span<doubl
                 const Found& of = found[static_cast<std::size_t>(k)];
                 for (const Firing& f : of.firing) {
                     if (!mine(f.place)) continue;
-                    const double* column = of.column.data() + f.column * width;
-                    double* row = bound.data() + f.place * width;
-                    for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
+                    const double* column = of.column.data() + std::size_t{f.column} * stride_;
+                    double* row = sums.data() + std::size_t{f.place} * stride_;
+                    if (of.exact) {
+                        kernels_.axpy(f.weight, column, static_cast<int>(stride_), row);
+                    } else {
+                        for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
+                    }
                 }
                 for (const auto& [place, p] : of.unlikely) {
                     if (mine(place)) unlikely[place] += p;
                 }
+                for (const Triples::Arc& arc : of.arcs) {
+                    if (mine(arc.place)) sums[std::size_t{arc.place} * stride_ + arc.previous] += arc.value;
+                }
             }
         });
+        n_bounded += std::count_if(found.begin(), found.begin() + n, [](const Found& of) { return !of.exact; });
     }
     for (std::size_t place = 0; place < unlikely.size(); ++place) {
-        double* row = bound.data() + place * width;
-        for (std::size_t b = 0; b < width; ++b) row[b] += unlikely[place];
+        const double* row = sums.data() + place * stride_;
+        for (std::size_t b = 0; b < width; ++b) bound[place * width + b] = row[b] + unlikely[place];
     }
+    return n_bounded;
+}
+
+// The column of label y at position s.
+std::uint32_t NgramScreen::column(std::size_t s, std::uint32_t y, Found& out) const {
+    std::uint32_t& column = out.column_of[s * static_cast<std::size_t>(corpus_.n_labels) + y];
+    if (column == kNoString) {
+        column = static_cast<std::uint32_t>(out.column.size() / stride_);
+        out.column.resize(out.column.size() + stride_, 0.0);
+    }
+    return column;
 }
 
 void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const {
@@ -137,13 +178,7 @@ void NgramScreen::add(std::int64_t t, std::uint32_t place, double weight, double
         return;
     }
     const auto s = static_cast<std::size_t>(t + 1 - size_[place]);  // position of g's first label
-    std::uint32_t& column = out.column_of[s * static_cast<std::size_t>(corpus_.n_labels) + first_[place]];
-    if (column == kNoString) {
-        const std::size_t width = static_cast<std::size_t>(corpus_.n_labels) + 1;
-        column = static_cast<std::uint32_t>(out.column.size() / width);
-        out.column.resize(out.column.size() + width, 0.0);
-    }
-    out.firing.push_back({place, column, weight, std::min(p, 1.0)});
+    out.firing.push_back({place, column(s, first_[place], out), weight, std::min(p, 1.0)});
 }
 
 void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
@@ -151,16 +186,29 @@ void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
     const Lattice& lattice = run.lattice;
     out.firing.clear();
     out.unlikely.clear();
+    out.arcs.clear();
     out.column.clear();
+    out.exact = triples_.has_value() && !lattice.logarithmic;
     out.column_of.assign(static_cast<std::size_t>(lattice.length) * Y, kNoString);
     for (std::int64_t t = 1; t < lattice.length; ++t) {
+        if (out.exact) {
+            for (const auto& [place, weight] : triples_->at(item.weight, run, t, out.scratch, out.arcs)) {
+                const auto s = static_cast<std::size_t>(t - 1);
+                out.firing.push_back({place, column(s, first_[place], out), weight, 0.0});
+            }
+            continue;
+        }
         listed_.at(run.at(t, nullptr), [&](std::uint32_t place, double value, double p, bool, auto) {
             add(t, place, item.weight * value, p, out);
         });
     }
     for (std::int64_t s = 0; s < lattice.length; ++s) {
         const std::uint32_t* columns = out.column_of.data() + static_cast<std::size_t>(s) * Y;
-        run.recursion.pair_columns(lattice, s, columns, out.column.data());
+        if (out.exact) {
+            Triples::shares(run, s, columns, stride_, out.column.data());
+        } else {
+            run.recursion.pair_columns(lattice, s, columns, stride_, out.column.data());
+        }
     }
 }
 
@@ -207,13 +255,14 @@ void NgramScreen::count(std::span<double> counts) const {
 
 }  // namespace
 
-void Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
-                          std::span<double> bound, std::span<double> counts) {
+std::int64_t Oracle::ngram_bounds(const FeatureSet& features, std::span<const double> w,
+                                  std::span<const std::int64_t> listed, std::span<double> bound,
+                                  std::span<double> counts) {
     check(features, w);
     check_places("listed", features, listed);
     std::fill(bound.begin(), bound.end(), 0.0);
     std::fill(counts.begin(), counts.end(), 0.0);
-    NgramScreen(corpus_, plan_, features, listed).sum(*prepare(features, w).potentials, threads_, bound, counts);
+    return NgramScreen(corpus_, plan_, features, listed).sum(*prepare(features, w).potentials, threads_, bound, counts);
 }
 
 }  // namespace sparsecrf

@@ -64,7 +64,7 @@ class Oracle {
     bool signs_agree(bool lists = false) const;
 
     // Sums of w v by attribute, from which expectations under uniform labels follow. `absolute`: sums of |w v|.
-    Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute); }
+    Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute, threads_); }
 
     // By attribute: the sums that determine the typical size of its values.
     ValueLogs value_logs() const { return ValueLogs(corpus_, plan_); }
@@ -74,9 +74,10 @@ class Oracle {
 
     // For the features with these indices (ascending, at least two labels, none beginning with the start label)
     // preceded by each label, the start label last: an upper bound on their expectation, and their count
-    // (ngram_screen.cpp).  bound, counts: [L, Y + 1]
-    void ngram_bounds(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
-                      std::span<double> bound, std::span<double> counts);
+    // (ngram_screen.cpp).  bound, counts: [L, Y + 1].  Returns the number of items for which the bounds are not exact:
+    // if 0, they are the expectations of all strings that are not in the set.
+    std::int64_t ngram_bounds(const FeatureSet& features, std::span<const double> w,
+                              std::span<const std::int64_t> listed, std::span<double> bound, std::span<double> counts);
 
     // The same for one of several shards, whose absolute masses sum to `whole`: its contribution to the candidates of
     // all shards (screen.hpp).

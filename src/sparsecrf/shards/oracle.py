@@ -69,109 +69,93 @@ def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
     return (*sent, np.array(cells, dtype=np.int32)[parts.class_of]) if cells else sent
 
 
-# ---- Questions
+# ---- Questions to a shard; `Workers.total` asks them
 
 
 def masses(shard: Shard, absolute: bool) -> tuple[Floats, ...]:
-    with shard.at_work():
-        return shard.oracle.masses(absolute)
+    return shard.oracle.masses(absolute)
 
 
 def value_logs(shard: Shard) -> tuple[Floats, ...]:
-    with shard.at_work():
-        return shard.oracle.value_logs()
+    return shard.oracle.value_logs()
 
 
 def has_values(shard: Shard) -> tuple[int]:
     """How many shards have values other than 1."""
-    with shard.at_work():
-        return (int(shard.corpus.has_values),)
+    return (int(shard.corpus.has_values),)
 
 
 def signs_agree(shard: Shard) -> tuple[int]:
     """The number of shards whose signs disagree."""
-    with shard.at_work():
-        return (int(not shard.oracle.signs_agree),)
+    return (int(not shard.oracle.signs_agree),)
 
 
 def signs_agree_in_lists(shard: Shard) -> tuple[int]:
     """The same, ignoring dense columns."""
-    with shard.at_work():
-        return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
+    return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
 
 
 def not_all_labels_count(shard: Shard) -> tuple[int]:
     """How many shards have missing labels or token weights."""
-    with shard.at_work():
-        return (int(not shard.corpus.all_labels_count),)
+    return (int(not shard.corpus.all_labels_count),)
 
 
 def observed(shard: Shard, *empty: FeatureSet) -> Sparse:
     """`empty`: a feature set without features that holds the parts of labels, if they have any."""
-    with shard.at_work():
-        features = FeatureSet.observed(shard.corpus, *(features.parts for features in empty))
-        return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
+    parts = (features.parts for features in empty)
+    features = FeatureSet.observed(shard.corpus, *parts, threads=shard.threads)
+    return Sparse(features.numbers, shard.oracle.counts(features)[np.newaxis])
 
 
 def virtual(shard: Shard, *empty: FeatureSet) -> Sparse:
-    with shard.at_work():
-        numbers = FeatureSet.all_virtual(shard.corpus, *(features.parts for features in empty)).numbers
+    numbers = FeatureSet.all_virtual(shard.corpus, *(features.parts for features in empty)).numbers
     return Sparse(numbers, np.empty((0, len(numbers))))
 
 
 def counts(shard: Shard, features: FeatureSet) -> tuple[Floats]:
-    with shard.at_work():
-        return (np.asarray(shard.oracle.counts(features)).copy(),)
+    return (np.asarray(shard.oracle.counts(features)).copy(),)
 
 
 def loss_grad(shard: Shard, features: FeatureSet, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
-    with shard.at_work():
-        return shard.oracle.loss_grad(features, w, np.zeros(len(w)) if counts is None else counts)
+    return shard.oracle.loss_grad(features, w, np.zeros(len(w)) if counts is None else counts)
 
 
 def loss_grad_curvature(
     shard: Shard, features: FeatureSet, w: Floats, counts: Floats | None = None
 ) -> tuple[float, Floats, Floats]:
-    with shard.at_work():
-        return shard.oracle.loss_grad_curvature(features, w, np.zeros(len(w)) if counts is None else counts)
+    return shard.oracle.loss_grad_curvature(features, w, np.zeros(len(w)) if counts is None else counts)
 
 
 def block_curvature(shard: Shard, features: FeatureSet, w: Floats, block: Numbers, every: int) -> tuple[Floats]:
-    with shard.at_work():
-        return (shard.oracle.block_curvature(features, w, block, every),)
+    return (shard.oracle.block_curvature(features, w, block, every),)
 
 
 def sequence_factors(
     shard: Shard, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, options: dict[str, Any]
 ) -> tuple[float, Floats]:
-    with shard.at_work():
-        return shard.oracle.sequence_factors(features, w, listed, total, **options)
+    return shard.oracle.sequence_factors(features, w, listed, total, **options)
 
 
 def candidates(shard: Shard, features: FeatureSet, w: Floats, bound: float) -> tuple[Numbers]:
     """For data in a single shard."""
-    with shard.at_work():
-        return (shard.oracle.candidates(features, w, bound),)
+    return (shard.oracle.candidates(features, w, bound),)
 
 
-def ngram_bounds(shard: Shard, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
-    with shard.at_work():
-        return shard.oracle.ngram_bounds(features, w, listed)
+def ngram_bounds(shard: Shard, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
+    return shard.oracle.ngram_bounds(features, w, listed)
 
 
 def large_sums(
     shard: Shard, features: FeatureSet, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]
 ) -> Sparse:
     """The sums of this shard that are large enough to matter: by cell, with its share of the attribute's mass."""
-    with shard.at_work():
-        cells, sums, shares = shard.oracle.shard_sums(features, w, bound, *whole, FRACTION)
-        return Sparse(cells, np.stack([sums, shares]))
+    cells, sums, shares = shard.oracle.shard_sums(features, w, bound, *whole, FRACTION)
+    return Sparse(cells, np.stack([sums, shares]))
 
 
 def release_tables(shard: Shard) -> tuple[int]:
     if shard.has_tables:
-        with shard.at_work():
-            shard.oracle.release_tables()
+        shard.oracle.release_tables()
     return (1,)
 
 
@@ -285,12 +269,12 @@ class ShardedOracle:
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
         return features_of(cells[upper > bound], Numbering.of(features))
 
-    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
         """For each of the features at these places, extended by each label in front (last column: the start label):
-        bounds on the expectations, and counts, both [L, Y + 1]."""
+        bounds on the expectations, and counts, both [L, Y + 1]. The number of sequences that have only bounds: if it is
+        0, these are the expectations of strings outside of the set."""
         shared, w = self._shared(features), self.workers.share(w)
-        bounds, counts = self.workers.total(ngram_bounds, add, shared, w, listed)
-        return bounds, counts
+        return self.workers.total(ngram_bounds, add, shared, w, listed)
 
     def release_tables(self) -> None:
         self.workers.total(release_tables, add)

@@ -73,10 +73,10 @@ class Oracle(Protocol):
         """Screening: numbers, in ascending order, of all virtual features whose expectation at w could exceed the
         bound."""
 
-    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats]:
+    def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
         """Screening of label n-grams: for the features at the places `listed` (of two labels or more, none after the
         start), with each label and then the start label in front, a bound on their expectation and their count, both
-        [L, Y + 1] (cpp/core/training/ngram_screen.cpp)."""
+        [L, Y + 1]; the number of sequences for which the bound is not exact (cpp/core/training/ngram_screen.cpp)."""
 
     def shard_sums(
         self,

@@ -15,7 +15,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import pairwise, starmap
 from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -61,7 +61,7 @@ class Shard:
 
     @classmethod
     def of(cls, corpus: Corpus, *, threads: int = 0, kernel: str = "auto") -> Shard:
-        return cls(partial(_itself, corpus), threads=threads, kernel=kernel, n_bytes=corpus.n_bytes)
+        return cls(partial(itself, corpus), threads=threads, kernel=kernel, n_bytes=corpus.n_bytes)
 
     @contextmanager
     def at_work(self) -> Iterator[Shard]:
@@ -134,8 +134,9 @@ class Shard:
         return object.__sizeof__(self) + self._n_bytes
 
 
-def _itself(corpus: Corpus) -> Corpus:
-    return corpus
+def itself(value: Answer) -> Answer:
+    """A task whose result is known."""
+    return value
 
 
 def _fulfil(promise: Future[Answer], make: Callable[[], Answer]) -> None:
@@ -178,7 +179,8 @@ class Workers(Protocol):
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
-        """The merged answers of question(shard, *arguments). The first shard also gets the arguments `first`."""
+        """The merged answers of question(shard, *arguments), asked while the shard is `at_work`. The first shard also
+        gets the arguments `first`."""
 
     def release(self) -> None:
         """Release the shards: no more queries will follow."""
@@ -205,9 +207,13 @@ class InProcess:
     ) -> Answer:
         if not self.here:
             raise InputError(LET_GO)
-        answers = (question(shard, *arguments, *(first if k == 0 else ())) for k, shard in enumerate(self.here))
+
+        def answer(k: int, shard: Shard) -> Answer:
+            with shard.at_work():
+                return question(shard, *arguments, *(first if k == 0 else ()))
+
         with _in_turn(self.here):
-            return merge_tree(merge, answers)
+            return merge_tree(merge, starmap(answer, enumerate(self.here)))
 
     def release(self) -> None:
         self.here = ()
@@ -278,10 +284,9 @@ class Extent(NamedTuple):
 
 
 def extent(shard: Shard) -> Extent:
-    with shard.at_work():
-        c = shard.corpus
-        n_missing = int((c.labels < 0).sum())
-        return Extent(c.n_labels, c.n_attributes, c.n_sequences, c.n_tokens, n_missing, c.n_free)
+    c = shard.corpus
+    n_missing = int((c.labels < 0).sum())
+    return Extent(c.n_labels, c.n_attributes, c.n_sequences, c.n_tokens, n_missing, c.n_free)
 
 
 def one_extent(answers: list[Extent]) -> Extent:
@@ -292,8 +297,7 @@ def one_extent(answers: list[Extent]) -> Extent:
 
 
 def fingerprints(shard: Shard) -> list[int]:
-    with shard.at_work():
-        return [shard.corpus.fingerprint]
+    return [shard.corpus.fingerprint]
 
 
 def one_after_the_other(answers: list[list[Any]]) -> list[Any]:

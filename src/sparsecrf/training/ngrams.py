@@ -1,4 +1,4 @@
-"""Label n-grams of three labels and more: their numbers, their counts, and the next level of a screening.
+"""Label n-grams of three or more labels: their numbers, their counts, and the next level of a screening.
 
 The n-grams (x, y_1 .. y_k) of an attribute x are unlimited, so they are numbered in order of first use (`NgramTable`).
 Screening still covers all of them: another label in front can only lower expectation and count,
@@ -99,29 +99,40 @@ class NgramSpace:
         lengths: Ids = self._lengths[numbers - self.numbering.first_ngram]
         return lengths
 
-    def longer(self, known: WorkingSet, w: Floats, expected: Floats, n_labels: int, threshold: float) -> Numbers:
-        """Numbers of all n-grams of n_labels labels that could violate their condition at w, given E of all features
-        with one label less whose max(E, C) exceeds the threshold."""
+    def longer(
+        self, known: WorkingSet, w: Floats, g: Floats, n_labels: int, threshold: float
+    ) -> tuple[Numbers, Floats | None]:
+        """Numbers of all n-grams of n_labels labels that could violate their condition at w, given the gradient g for
+        all features with one label less whose max(E, C) exceeds the threshold. If the core has their E, also their
+        gradient, which is valid for n-grams outside of `known`."""
         Y = self.numbering.n_labels
         attribute, strings, place = self._of_length(known, n_labels - 1)
         above = (
-            (np.maximum(expected, known.counts)[place] > threshold) & (strings[:, 0] < Y) & self._conditions[attribute]
+            (np.maximum(g + known.counts, known.counts)[place] > threshold)
+            & (strings[:, 0] < Y)
+            & self._conditions[attribute]
         )
         attribute, strings, place = attribute[above], strings[above], place[above]
         found_x, found = [np.empty(0, dtype=np.int32)], [np.empty((0, n_labels), dtype=np.int32)]
+        expected, exact = [np.empty(0)], True
         at_once = max(1, _CELLS // (Y + 1))
         for first in range(0, len(place), at_once):
             chosen = slice(first, first + at_once)
-            bounds, counts = self._oracle.ngram_bounds(known.feature_set, w, place[chosen])
+            bounds, counts, n_bounded = self._oracle.ngram_bounds(known.feature_set, w, place[chosen])
             fronts = Y + 1 if self._has_start else Y
             row, front = np.nonzero(np.maximum(bounds * _ROUNDED, counts)[:, :fronts] > threshold)
+            exact = exact and n_bounded == 0
+            expected.append(bounds[row, front])
             found_x.append(attribute[chosen][row])
             found.append(np.concatenate([front[:, None].astype(np.int32), strings[chosen][row]], axis=1))
         x, labels = np.concatenate(found_x), np.concatenate(found)
         if not len(x):
-            return np.empty(0, dtype=np.int64)
+            return np.empty(0, dtype=np.int64), None
         length = np.full(len(x), n_labels, dtype=np.int32)
-        return np.sort(self.numbers(Ngrams(x, length, np.ascontiguousarray(labels.ravel()))))
+        numbers = self.numbers(Ngrams(x, length, np.ascontiguousarray(labels.ravel())))
+        order = np.argsort(numbers)
+        numbers = numbers[order]
+        return numbers, np.concatenate(expected)[order] - self.counts(numbers) if exact else None
 
     def _of_length(self, known: WorkingSet, n: int) -> tuple[Ids, Ids, Numbers]:
         """Attribute, labels [., n] and place in the set of the features of n >= 2 labels."""

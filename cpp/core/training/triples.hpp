@@ -1,0 +1,87 @@
+// Expectations of label triples that need not be features, if no string of the set has more than three labels. With
+// A(b y') the mass of all prefixes that end in b y' at t - 1, F the factor of a pair at t and all that follows it, and
+// X = 1 unless b y' y is an arc at t (ngram_places.hpp),
+//
+//     p_t(b y' y) = A(b y') X(b y' y) F(y' y),    A(b y') = alpha_{t-1}(y') q(b),    q(b) = share of b in alpha_{t-1}
+//
+// because later labels depend on y' y alone. If no arc ends in the pair, alpha(y') F is its probability. The sum over t
+// for all b is thus one multiple of the row q for each pair and position.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/corpus/corpus.hpp"
+#include "core/corpus/features.hpp"
+#include "core/inference/potentials.hpp"
+#include "core/training/families/listed.hpp"
+#include "core/training/item_runs.hpp"
+
+namespace sparsecrf {
+
+class Triples {
+   public:
+    struct Pair {
+        std::uint32_t place;  // index in the list
+        double weight;        // w v alpha F
+    };
+    struct Arc {
+        std::uint32_t place, previous;  // previous: b
+        double value;                   // w v A (X - 1) F
+    };
+    struct Scratch {
+        std::vector<Pair> pairs;
+        std::vector<std::pair<std::uint32_t, double>> own;  // of the pairs that arcs end in: place and w v F
+    };
+
+    // Whether no string of the set has more than three labels.
+    static bool possible(const FeatureSet& features);
+    // listed, rows: only pairs. Keeps references.
+    Triples(const FeatureSet& features, const ListedFeatures& listed, const ListedRows& rows,
+            const Potentials& potentials);
+
+    // The listed pairs at position t > 0 of a sequence in the linear domain, of weight w. Adds to `arcs`. What an
+    // attribute has in common with all arcs of the position is left out: these strings are in the set.
+    const std::vector<Pair>& at(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const;
+    // q of the labels y with a column, the start label last: out[columns[y] stride + b]. columns[y] is kNoString for
+    // the others. out is zero on entry.
+    static void shares(const ItemRun& run, std::int64_t t, const std::uint32_t* columns, std::size_t stride,
+                       double* out);
+
+   private:
+    // A listed pair at the positions of a kind (NgramTables); slot: its index in the pairs of the place, or kNoString.
+    struct Entry {
+        std::uint32_t place, slot;
+        std::uint16_t previous, label;
+        double e;  // E of the base list
+    };
+    // The pairs of one attribute of the base list: [first, middle) are pairs that arcs end in.
+    struct Group {
+        std::uint32_t attribute;
+        double value;
+        std::size_t first, middle, last;
+    };
+    struct Kind {
+        std::vector<Group> groups;
+        std::vector<Entry> entries;
+    };
+    Kind kind(const NgramPlace* place, std::uint32_t base) const;
+    void add_arcs(const Lattice& lattice, std::int64_t t, std::uint32_t attribute, const Scratch& scratch,
+                  std::vector<Arc>& arcs) const;
+    void add_group(double w, const Lattice& lattice, std::int64_t t, const Kind& kind, const Group& group,
+                   Scratch& scratch) const;
+    void add_each(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const;
+
+    const Corpus& corpus_;
+    const FeatureSet& features_;
+    const ListedFeatures& listed_;
+    const ListedRows& rows_;
+    const Potentials& potentials_;
+    std::vector<std::uint32_t> attribute_;  // [L]
+    std::vector<std::uint32_t> alone_;      // [arc sets] the attribute that has an n-gram for every arc and is the only
+                                            // one that has n-grams there, or kNoString
+    std::vector<Kind> of_kind_, of_base_;   // of_base_: positions without n-grams
+};
+
+}  // namespace sparsecrf
