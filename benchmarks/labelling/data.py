@@ -27,7 +27,7 @@ class ManyLabels(Task):
     """Labels are made finer by the last two letters of the word, as by endings in a language with many forms. Only the
     first sentences are trained on: a pass takes tools that have a dense matrix of transitions a minute."""
 
-    rare: int = 5  #: pairs of a label and an ending that occur less often keep the label
+    rare: int = 5  #: endings that are rarer with a label keep the label as it is
     sentences: int = 1_000
 
     def _sequences(self, path: pathlib.Path) -> Iterator[str]:

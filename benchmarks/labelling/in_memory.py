@@ -1,7 +1,7 @@
 """CRFsuite's library on attributes that are in memory: `python -m benchmarks.labelling.in_memory FOLDER MODEL TOKENS`.
 
-Labels at least so many tokens of the test file of a prepared folder, again and again. Prints a JSON object: tokens and
-processor seconds, those of making the attributes and of reading left out.
+Repeatedly labels at least a given number of tokens of the test file of a prepared folder. Prints a JSON object: tokens
+and processor seconds, those of making the attributes and of reading left out.
 """
 
 from __future__ import annotations

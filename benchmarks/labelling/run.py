@@ -42,7 +42,7 @@ def _label_other(suffix: str) -> Label:
 
 _OURS = replace(ours("auto"), command=library("sparsecrf", solver="auto", tol=1e-3, time_limit=_SECONDS))
 _CRFSUITE = BY_NAME["python-crfsuite, observed"]
-#: Tools by the names of the record, and for how many iterations they train at most.
+#: Tools by their names in the record, with the maximum number of training iterations.
 TOOLS: dict[str, tuple[Tool, float]] = {
     "sparsecrf": (_OURS, 0),
     "sparsecrf, 2 threads": (replace(_OURS, label=ours("auto", threads=2).label), 0),
@@ -51,7 +51,7 @@ TOOLS: dict[str, tuple[Tool, float]] = {
     "CRFsuite": (_CRFSUITE, 30),
 }
 IN_MEMORY = "CRFsuite's library, attributes in memory"
-#: Iterations of peers for which one takes long.
+#: Number of iterations for peers whose iterations take long.
 _FEW = {"nettalk-5gram": 3, "ewt": 5, "many-labels": 1}
 
 
@@ -64,7 +64,7 @@ def tools_for(task: Task) -> dict[str, tuple[Tool, float]]:
         for name, (tool, budget) in TOOLS.items()
         if tool.missing() is None and tool.missing_label() is None and tool.suits(replace(task, rho2=0.0))
     }
-    # Functions that only we have; CRFsuite gets attributes. With many labels the others take tens of gigabytes.
+    # Functions that only we have; CRFsuite gets attributes. With many labels the other tools need tens of gigabytes.
     if re.search("%[^xXtm]", task.template) or task.name == "many-labels":
         here = {name: found for name, found in here.items() if name.startswith(("sparsecrf", "CRFsuite"))}
     if task.name == "words":

@@ -134,6 +134,8 @@ void bind_labelling(nb::module_& m) {
                 return nb::ndarray<nb::numpy, const double, nb::ndim<1>, nb::c_contig>(w.data(), {w.size()});
             },
             nb::rv_policy::reference_internal, "The weights, one per feature.")
+        .def_prop_ro("n_repeated", &Model::n_repeated,
+                     "The sequences so far whose best labels merged sums could not prove, labelled from a corpus.")
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from row_models import row_model
 
-from sparsecrf import Model
+from sparsecrf import Model, Template, Vocabulary, _core
 
 
 def by_corpus(model: Model, rows: list[list[str]]) -> list[str]:
@@ -35,6 +35,47 @@ def test_words_beyond_what_is_kept():
     many = [[[f"w{k}", f"v{k}"] for k in range(first, first + 500)] for first in range(0, 18_000, 500)]
     found = in_file(model, [*sequences, *many, *sequences])
     assert found[: len(sequences)] == found[-len(sequences) :] == expected
+
+
+def test_lines_beyond_what_is_kept():
+    """Lines of files are forgotten after 32,768, and with them the numbers of their words."""
+    model, sequences = row_model(3, conditions=False)
+    expected = [by_corpus(model, rows) for rows in sequences]
+    many = [[["a", "b", str(k)] for k in range(first, first + 100)] for first in range(0, 33_000, 100)]
+    some = [[[*row, "?"] for row in rows] for rows in sequences]
+    others = [[[*row[::-1], "?"] for row in rows] for rows in sequences]  # get the numbers that `some` had
+    found = in_file(model, [*some, *many, *others, *some])
+    assert found[: len(some)] == found[-len(some) :] == expected
+    assert found[-2 * len(some) : -len(some)] == [by_corpus(model, [row[:2] for row in rows]) for rows in others]
+
+
+@pytest.mark.parametrize("n_words", [6, 3_000])
+def test_lines_that_share_cells(n_words):
+    """The attributes of lines that read the same cells are cached together, unless the values rarely recur."""
+    rng = np.random.default_rng(n_words)
+    words = [f"w{k}" for k in range(n_words)]
+    sequences = [[[str(word)] for word in rng.choice(words, 50)] for _ in range(500)]
+    cells = ["%x[-1,0]", "%x[0,0]", "%x[1,0]", "%s[0,0,1]"]
+    lines = [(0, 1), (1, 2), (0, 1, 2), (0, 2), (1, 0), (0, 3), (0, 1, 2, 3), (1, 2, 3)]
+    text = "".join(f"U{k}:{'/'.join(cells[c] for c in line)}\n" for k, line in enumerate(lines)) + "B\n"
+    template, vocabulary = Template(text), Vocabulary(start=False)
+    corpus = vocabulary.encode(sequences[::2], [["x", "y"] * 25] * 250, template=template, grow=True)
+    features = _core.FeatureSet.all_virtual(corpus)
+    model = Model(vocabulary, features, rng.normal(size=len(features)), template=template, n_columns=1)
+    path, _ = model.chain.viterbi(model.encode(sequences))
+    assert [name for names in in_file(model, sequences) for name in names] == [model.labels[y] for y in path]
+
+
+def test_repeated_sequences_are_counted():
+    model, _ = row_model(5, conditions=False)
+    steps = np.random.default_rng(5).normal(size=len(model.features))
+    clear = Model(model.vocabulary, model.features, steps, template=model.template, n_columns=2)
+    flat = Model(model.vocabulary, model.features, 0 * steps, template=model.template, n_columns=2)
+    for each in (clear, flat):
+        in_file(each, [[["a", "b"], ["b", "a"]]] * 3)
+        each.label([["a", "b"]])
+    assert clear._core.n_repeated == 0
+    assert flat._core.n_repeated == 4
 
 
 def test_a_tie_goes_to_the_first_label():

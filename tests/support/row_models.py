@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsecrf import Model, Resource, Template, Vocabulary, _core
 
-#: Words that look like boundary cells, or like two cells with what stands between them.
+#: Words that look like boundary cells, or like two cells with their separator.
 WORDS = ["a", "b", "A", "Ab", "aB", "ab", "b7", "a/b", "b/a", "/", "_B-1", "_B+1", "é", "Éa", "77", "new"]
 _MACROS = [
     "%x[{r},{c}]",
@@ -27,9 +27,9 @@ _RARE = [
     "%n[{r},{c}]",
     "%d[{r},{c},names]",
 ]
-#: What a word is marked with depends on its neighbours.
+#: The marks of a word depend on its neighbours.
 _NAMES = Resource.lexicon("names", {"a b": "X", "a": "Y", "b A": "X", "A b ab": "Y"})
-#: Steps of equal sizes tie exactly; tenths tie but for rounding.
+#: Weights in equal steps give exact ties; tenths tie up to rounding.
 SIZES = [[-1.0, 0.0, 0.0, 0.5, 1.0], [-0.3, -0.1, 0.0, 0.1, 0.2, 0.7], [1e8, 1.0, -1.0, -1e8]]
 
 

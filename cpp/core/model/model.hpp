@@ -7,6 +7,7 @@
 // Both accept constraints.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -60,7 +61,7 @@ class Session {
     std::unique_ptr<RowLabeller> rows_;  // for rows; null if they need a corpus
 };
 
-// Thread-safe: nothing changes after construction except caches protected by mutexes.
+// Thread-safe: nothing changes after construction except caches protected by mutexes and an atomic count.
 class Model {
    public:
     explicit Model(ModelParts parts);
@@ -78,6 +79,8 @@ class Model {
     // Labels rows of columns. Null if labelling needs a corpus: there is no template, or the model uses more than
     // attribute scores.
     std::unique_ptr<RowLabeller> row_labeller() const;
+    // The sequences so far whose best labels merged sums could not prove, so that they were labelled from a corpus.
+    std::int64_t n_repeated() const { return n_repeated_; }
     // The number of dense values that the caller must provide for each token; 0 if none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }
 
@@ -110,6 +113,7 @@ class Model {
 
     ModelParts parts_;
     Chain chain_;
+    mutable std::atomic<std::int64_t> n_repeated_ = 0;
     mutable IdlePool<Session> sessions_;
     mutable IdlePool<TextEncoder> text_encoders_;  // cache the word ids of earlier pieces
     mutable IdlePool<RowLabeller> row_labellers_;  // cache their scores

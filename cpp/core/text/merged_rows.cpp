@@ -14,7 +14,8 @@ MergedRows::MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<co
       features_(chain.features()),
       rows_(chain.rows()),
       values_(lines_->values()),
-      composed_(lines_, names_),
+      filter_(*names_),
+      composed_(lines_, names_, filter_),
       columns_(lines_->columns().size()),
       sums_(static_cast<std::size_t>(rows_.n_cells_padded())) {
     const std::vector<std::uint32_t>& composed = composed_.lines();
@@ -82,6 +83,8 @@ void MergedRows::merge_new(std::int64_t length) {
 }
 
 std::uint32_t MergedRows::look_up(std::uint32_t line, std::int64_t t) {
+    const auto hash = lines_->hash(line, *sequence_, values_, t);
+    if (hash && !filter_.may_have(*hash)) return kAbsent;
     const auto found = lines_->find(line, *sequence_, values_, t, *names_, scratch_);
     return found ? *found : kAbsent;
 }

@@ -15,6 +15,7 @@
 
 #include "core/base/aligned.hpp"
 #include "core/inference/chain.hpp"
+#include "core/text/attribute_filter.hpp"
 #include "core/text/composed_ids.hpp"
 #include "core/text/template.hpp"
 
@@ -72,6 +73,7 @@ class MergedRows {
     const FeatureSet& features_;
     const UnigramRows& rows_;
     WordValues values_;
+    AttributeFilter filter_;
     ComposedIds composed_;
     std::vector<Group> groups_;
     std::vector<Column> columns_;                   // the template's columns

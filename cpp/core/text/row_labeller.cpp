@@ -29,14 +29,15 @@ bool RowLabeller::fits(const Template& lines, const Chain& chain) {
 }
 
 RowLabeller::RowLabeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names,
-                         const Chain& chain, bool start)
+                         const Chain& chain, bool start, std::atomic<std::int64_t>& n_repeated)
     : scores_(lines, names, chain),
       decoder_(chain, conditions_pairs(*lines)),
       lines_(lines),
       encoder_(Names(std::move(names)), {.start = start, .share = false, .features = &chain.features()}),
       start_(start),
       terms_(terms_of(*lines, chain.features())),
-      largest_(terms_ * chain.largest_weight()) {}
+      largest_(terms_ * chain.largest_weight()),
+      n_repeated_(n_repeated) {}
 
 double RowLabeller::rounding(std::int64_t length) const {
     const auto T = static_cast<double>(length);
@@ -52,7 +53,7 @@ void RowLabeller::label(const Rows& rows, std::vector<std::int32_t>& labels) {
 
 void RowLabeller::label_rows(const Rows& rows, std::vector<std::int32_t>& labels) {
     if (label_quickly(rows, labels)) return;
-    ++n_again_;
+    ++n_repeated_;
     const std::size_t before = labels.size();
     const auto length = static_cast<std::size_t>(rows.length);
     const std::vector<SequenceEncoder::Label> unknown(length);

@@ -9,6 +9,7 @@
 // Chain::viterbi is called. docs/internals/inference.md has the proof.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,9 +25,9 @@ namespace sparsecrf {
 class RowLabeller {
    public:
     // The attributes of the chain are those of the table; the chain must outlive this object. start: as for
-    // SequenceEncoder.
+    // SequenceEncoder. n_repeated: counts the sequences that need Chain::viterbi; must outlive this object, too.
     RowLabeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain,
-                bool start);
+                bool start, std::atomic<std::int64_t>& n_repeated);
 
     // Whether this class supports a model: no label n-grams and, if cells condition label pairs, only few labels.
     static bool fits(const Template& lines, const Chain& chain);
@@ -34,7 +35,6 @@ class RowLabeller {
     void label(const Rows& rows, std::vector<std::int32_t>& labels);
     // For readers of the rows; changes when rows have been labelled.
     KnownRows& known() { return known_; }
-    std::int64_t n_again() const { return n_again_; }  // sequences that needed Chain::viterbi
 
    private:
     void label_rows(const Rows& rows, std::vector<std::int32_t>& labels);
@@ -53,7 +53,7 @@ class RowLabeller {
     double largest_;  // D
     std::vector<std::uint32_t> pairs_;
     std::vector<Attribute> plain_pairs_;
-    std::int64_t n_again_ = 0;
+    std::atomic<std::int64_t>& n_repeated_;
 };
 
 }  // namespace sparsecrf

@@ -152,16 +152,22 @@ class Template {
                            std::string_view text) const;
 
    private:
+    // What the hash of a line needs of a macro.
+    struct Step {
+        char macro;  // 'x', 'f' or 'e'
+        Row row;
+        std::int64_t column, index;  // as in Item
+        TextHash literal;            // text after the macro, possibly empty
+    };
     struct Line {
         Kind kind;
         std::vector<Item> items;
+        bool known;               // whether all items refer to existing text
+        TextHash first;           // the text before the first macro
+        std::vector<Step> steps;  // [macros] if known
     };
     struct Parser;
 
-    // Calls f(part) for the parts of a line at position t until f returns false. Returns false if a part has to be
-    // generated.
-    template <class F>
-    bool each_known(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, F f) const;
     // The boundary cell `distance` rows before or after the sequence.
     std::string boundary(bool before, std::int64_t distance) const;
 

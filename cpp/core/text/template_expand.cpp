@@ -52,40 +52,36 @@ std::optional<HashedText> Template::known(const Item& item, const Rows& rows, co
     return HashedText{near_[static_cast<std::size_t>(k)], near_hashes_[static_cast<std::size_t>(k)]};
 }
 
-template <class F>
-bool Template::each_known(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, F f) const {
-    if (!rows.is_text) return false;
-    for (const Item& item : lines_[line].items) {
-        if (!is_known(item)) return false;
-        const auto part = known(item, rows, values, item.row.at(t, rows.length));
-        if (!part) return false;
-        if (!f(*part)) return true;
-    }
-    return true;
-}
-
 // H(a b) = H(a) B^|b| + H(b)
 std::optional<std::uint64_t> Template::hash(std::int64_t line, const Rows& rows, const WordValues& values,
                                             std::int64_t t) const {
-    std::uint64_t h = 0;
-    const auto add = [&](const HashedText& part) {
-        h = h * part.hash.power + part.hash.value;
-        return true;
-    };
-    if (!each_known(line, rows, values, t, add)) return std::nullopt;
+    const Line& here = lines_[line];
+    if (!rows.is_text || !here.known) return std::nullopt;
+    std::uint64_t h = here.first.value;
+    for (const Step& step : here.steps) {
+        const std::int64_t row = step.row.at(t, rows.length);
+        const bool inside = row >= 0 && row < rows.length;
+        const std::int64_t near = inside || step.macro == 'e' ? 0 : near_index(row, rows.length);
+        if (near < 0) return std::nullopt;
+        const TextHash part = step.macro == 'e'   ? edge(row, rows.length).hash
+                              : !inside           ? near_hashes_[static_cast<std::size_t>(near)]
+                              : step.macro == 'f' ? values.hash(row, step.index)
+                                                  : rows.at(row, step.column).hash;
+        h = (h * part.power + part.value) * step.literal.power + step.literal.value;
+    }
     return h;
 }
 
 std::optional<bool> Template::is(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                                  std::string_view text) const {
-    bool same = true;
-    const auto compare = [&](const HashedText& part) {
-        same = text.starts_with(part.text);
-        text.remove_prefix(same ? part.text.size() : 0);
-        return same;
-    };
-    if (!each_known(line, rows, values, t, compare)) return std::nullopt;
-    return same && text.empty();
+    if (!rows.is_text || !lines_[line].known) return std::nullopt;
+    for (const Item& item : lines_[line].items) {
+        const auto part = known(item, rows, values, item.row.at(t, rows.length));
+        if (!part) return std::nullopt;
+        if (!text.starts_with(part->text)) return false;
+        text.remove_prefix(part->text.size());
+    }
+    return text.empty();
 }
 
 std::optional<std::uint32_t> Template::find(std::int64_t line, const Rows& rows, const WordValues& values,

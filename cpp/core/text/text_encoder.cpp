@@ -16,6 +16,7 @@ static_assert(Names::kUnknown == kMissing);
 
 std::int32_t TextEncoder::label_set(std::string_view text) {
     std::vector<std::int32_t> ids;
+    bool all_known = true;
     for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + between_labels_.size()) {
         end = text.find(between_labels_, begin);
         const std::string_view name = text.substr(begin, end == std::string_view::npos ? end : end - begin);
@@ -23,9 +24,11 @@ std::int32_t TextEncoder::label_set(std::string_view text) {
             throw InputError(message("expected labels on both sides of '", between_labels_, "', found '", text, "'"));
         }
         const std::int64_t id = labels_.id(name);
-        if (id != Names::kUnknown) ids.push_back(static_cast<std::int32_t>(id));
+        all_known &= id != Names::kUnknown;
+        ids.push_back(static_cast<std::int32_t>(id));
     }
-    return ids.empty() ? kMissing : sequences_.builder().label_set(std::move(ids));
+    // The right label may be the unknown one, so the known ones are not what the token is restricted to.
+    return all_known ? sequences_.builder().label_set(std::move(ids)) : kMissing;
 }
 
 void TextEncoder::read_labels(const Rows& rows, const ColumnReader& reader) {

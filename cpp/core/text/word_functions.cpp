@@ -1,6 +1,7 @@
 #include "core/text/word_functions.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
@@ -15,9 +16,22 @@ CharClass class_of_first(const Utf8Character& first) {
     return first.code == Utf8Character::kNone ? CharClass::rest : class_of(first.code);
 }
 
+// Most cells are, and their characters are their bytes.
+bool is_ascii(std::string_view cell) {
+    unsigned char all = 0;
+    for (const char c : cell) all |= static_cast<unsigned char>(c);
+    return all < 0x80;
+}
+
 // Calls f(character, class, its first code point) for each character.
 template <class Function>
 void each_character(std::string_view cell, Function f) {
+    if (is_ascii(cell)) {
+        for (std::size_t k = 0; k < cell.size(); ++k) {
+            f(cell.substr(k, 1), class_of(static_cast<char32_t>(cell[k])), cell.substr(k, 1));
+        }
+        return;
+    }
     std::size_t begin = 0;
     while (begin < cell.size()) {
         const Utf8Character first = utf8_first(cell.substr(begin));
@@ -33,6 +47,7 @@ void each_character(std::string_view cell, Function f) {
 }
 
 std::int64_t length_of(std::string_view cell) {
+    if (is_ascii(cell)) return static_cast<std::int64_t>(cell.size());
     std::int64_t n = 0;
     each_character(cell, [&](auto, auto, auto) { ++n; });
     return n;
@@ -40,6 +55,11 @@ std::int64_t length_of(std::string_view cell) {
 
 // The characters with indices from `first` to `last` - 1.
 std::string_view characters(std::string_view cell, std::int64_t first, std::int64_t last) {
+    if (is_ascii(cell)) {
+        const auto length = static_cast<std::int64_t>(cell.size());
+        const std::int64_t begin = std::min(first, length);
+        return cell.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(last, length) - begin));
+    }
     std::int64_t number = 0;
     std::size_t begin = 0, end = 0, at = 0;
     each_character(cell, [&](std::string_view character, auto, auto) {
@@ -74,6 +94,10 @@ void append_classes(std::string_view cell, std::string& out) {
 }  // namespace
 
 void append_lower(std::string_view text, std::string& out) {
+    if (is_ascii(text)) {
+        std::transform(text.begin(), text.end(), std::back_inserter(out), ascii_lower);
+        return;
+    }
     for (std::size_t at = 0; at < text.size();) {
         const Utf8Character next = utf8_first(text.substr(at));
         if (next.code == Utf8Character::kNone) {
@@ -156,6 +180,9 @@ bool WordValues::read(const Rows& rows, bool anew) {
 
 void WordValues::number_words(const Rows& rows) {
     here_.resize(static_cast<std::size_t>(rows.length) * columns_.size());
+    for (std::int64_t t = 0; t < rows.length; ++t) {
+        for (const Column& column : columns_) column.words.prefetch(rows.at(t, column.number).hash.value);
+    }
     std::uint32_t* here = here_.data();
     for (std::int64_t t = 0; t < rows.length; ++t) {
         for (Column& column : columns_) *here++ = number(column, rows.at(t, column.number));

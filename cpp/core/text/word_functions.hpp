@@ -54,8 +54,13 @@ class WordValues {
     HashedText at(std::int64_t row, std::int64_t function) const {
         const Place& place = places_[function];
         if (place.of_rows) return of_rows_.at(row * n_of_rows_ + place.index);
-        const Column& column = columns_[place.column];
-        return column.values.at(std::size_t{word(row, place.column)} * column.functions.size() + place.index);
+        return columns_[place.column].values.at(index(row, place));
+    }
+
+    TextHash hash(std::int64_t row, std::int64_t function) const {
+        const Place& place = places_[function];
+        return place.of_rows ? of_rows_.all[row * n_of_rows_ + place.index].hash
+                             : columns_[place.column].values.all[index(row, place)].hash;
     }
 
    private:
@@ -94,6 +99,10 @@ class WordValues {
         std::size_t column;  // otherwise index in columns_
         std::size_t index;
     };
+    // The index among the values of its column.
+    std::size_t index(std::int64_t row, const Place& place) const {
+        return std::size_t{word(row, place.column)} * columns_[place.column].functions.size() + place.index;
+    }
     void number_words(const Rows& rows);
     void number_known(const Rows& rows);
     std::uint32_t number(Column& column, const HashedText& word);
