@@ -20,7 +20,7 @@ from torture.numbered import Cases
 
 CASES = Cases("promise", count=10_000, at_a_time=50, longest_s=1800)
 run = CASES.run
-_SHARE = 0.02  # of `tol`: how close to the optimum a reference has to be certified to decide for a fit
+_SHARE = 0.02  # share of `tol` within which a reference must be certified before it can judge a fit
 _SOLVERS = ("auto", "auto", "auto", "auto", "fista", "owlqn", "lbfgs", "sbcd", "cd", "sgd", "sgd-l1")
 # A run that takes more promises nothing.
 _MOST_ITERATIONS = {"auto": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
@@ -36,7 +36,7 @@ def problem(rng: random.Random) -> tuple[str, Any]:
     values = rng.choice(["ones", "ones", "positive", "signed", "wild", "wild", "wild signed"])
     n_labels, n_attributes = rng.choice([2, 3, 3, 4]), rng.choice([3, 6, 12])
     names = [f"a{k}" for k in range(n_attributes)]
-    # Of wild values, each attribute has a size of its own, or each occurrence has.
+    # With extreme values, either each attribute or each occurrence has its own size.
     size = {name: 10 ** rng.uniform(-3, 3) for name in names} if rng.random() < 0.7 else None
     likely = {name: rng.randrange(n_labels) for name in names}
     noise, density = rng.choice([0.05, 0.3, 0.6]), rng.choice([0.2, 0.5])

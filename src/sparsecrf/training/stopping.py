@@ -13,10 +13,11 @@ At the end of nine default runs it was 4 to 11 times the true distance (benchmar
 An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. So the larger
 the gap, the smaller the estimate has to be: with `target` the distance asked for,
 
-    remaining distance * max(1, gap / target)^doubt <= target
+    remaining distance <= target / max(1, gap / target)^doubt
 
-`doubt` is 3/4 for `auto`, whose curvature leaves few such directions, infinite for stochastic solvers, and 3/2 for the
-others.
+`doubt` is 3/4 for `auto`, whose curvature leaves few such directions, and 3/2 for the others that learn curvature from
+their steps. It is infinite for stochastic solvers and for `fista`, whose one step length is that of the direction with
+the largest curvature: in all others gains are small because steps are short, however far the optimum is.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class Stopping:
         """The requested distance to the optimum, relative to the objective."""
         return self.tol if self.gap is None else self.gap
 
-    def caution(self, gap: float, target: float) -> float:
-        """How many times smaller than `target` an estimate must be to be believed, with this certified gap. 1 if
-        nothing bounds the optimum, as with missing labels."""
-        return max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else 1.0
+    def believable(self, gap: float, target: float) -> float:
+        """The largest estimate to be believed, with this certified gap. It is `target` if nothing bounds the optimum,
+        as with missing labels."""
+        return target / max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else target
 
 
 def remaining(values: Sequence[float]) -> float:
