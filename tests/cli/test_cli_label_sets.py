@@ -90,12 +90,12 @@ def test_wrong_input(files, program, data, options, code, message):
     assert message in result.err
 
 
-def test_labels_that_a_vocabulary_does_not_have_are_left_out_of_sets():
+def test_a_set_with_a_label_that_a_vocabulary_does_not_have_is_missing():
     vocabulary = Vocabulary()
     encode_columns([io.BytesIO(b"a A\nb B\nc C\n")], vocabulary, grow=True)
     corpus = encode_columns([io.BytesIO(b"a A||B\nb A||X\nc X||Y\nd A||B||C\n")], vocabulary, label_sets="||").corpus
-    assert corpus.labels.tolist() == [-1, 0, -1, -1]
-    assert corpus.n_free == 2
+    assert corpus.labels.tolist() == [-1, -1, -1, -1]
+    assert corpus.n_free == 3
 
 
 def test_estimators_refuse_the_option():

@@ -109,7 +109,7 @@ def test_labels_of_treebanks(run, label, expected):
     assert [words for words, _ in found] == [["vamos", "nos", "a", "el", "mar"], ["20 000", "mares"]]
     assert [labels for _, labels in found] == expected
     assert run("train", "t.conllu", "--format", f"conllu:{label}", "-m", "m", "--rho1", "0.001", "-q").status == 0
-    done = run("label", "-m", "m", "t.conllu")  # which label it is the model knows
+    done = run("label", "-m", "m", "t.conllu")  # the model knows which label it is
     assert done.status == 0, done.err
     assert done.out == CONLLU  # every line as it was: comments, multiword tokens, empty nodes
     assert '"token_error": 0.0' in run("eval", "t.conllu", "-m", "m", "--json").out
@@ -174,7 +174,7 @@ def test_spans_of_characters(run):
     spans = model.spans([text[a:b] for a, b in word_offsets(text)])
     assert [s["probability"] for s in found[0]["spans"]] == [round(s.probability, 6) for s in spans]
     assert found[1]["spans"] == []
-    assert found[2]["spans"] == [[2, 6, "PER"], [16, 21, "LOC"]]  # in the shape that they came in
+    assert found[2]["spans"] == [[2, 6, "PER"], [16, 21, "LOC"]]  # in the form in which they were given
 
 
 def test_labels_that_are_no_chunks_are_spans_of_one_word(run):

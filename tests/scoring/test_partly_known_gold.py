@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from sparsecrf import CRF, Model, Vocabulary
+from sparsecrf.contrib.explain import START
+from sparsecrf.contrib.report.of_sentences import sentence_data
+from sparsecrf.contrib.report.pack import Names
 from sparsecrf.metrics import evaluate
 from sparsecrf.path import cross_validate, path
 from sparsecrf.scorers import chunk_f1_score, sequence_accuracy_score
@@ -97,6 +100,37 @@ def test_eval(program):
     assert json.loads(program("eval", "both.txt", *options).out) == found
 
 
+def test_eval_and_report_know_the_marks_of_the_training_data(program):
+    program.write(train_txt=TRAIN, dev_txt=DEV)
+    assert program("train", "train.txt", "-m", "m", *READING, "-q").status == 0
+    error, f1 = counted(Model.load("m").label)
+    found = json.loads(program("eval", "dev.txt", "-m", "m", "--json").out)
+    assert (found["tokens"], found["token_error"], found["f1"]) == (6, pytest.approx(error), pytest.approx(f1))
+    with pytest.warns(UserWarning, match="1 of 6 tokens have gold labels that the model does not know"):
+        page = sentence_data(Model.load("m"), "dev.txt", 10, Names())
+    assert (page["scores"]["tokens"], page["scores"]["token_error"]) == (6, pytest.approx(error))
+    assert page["names"][-2:] == [START, "B-ORG"], "neither ? nor a set is a label"
+
+
+def test_null_labels_of_json_lines(program):
+    """In dev data, and as gold labels."""
+    X, y = sequences(DEV)
+    known = [[label if isinstance(label, str) else None for label in labels] for labels in y]
+    records = [json.dumps({"tokens": x, "labels": labels}) for x, labels in zip(X, known, strict=True)]
+    program.write(train_txt=TRAIN, dev_jsonl="\n".join(records))
+    assert program("train", "train.txt", "-m", "m", *READING, "-q").status == 0
+    error, f1 = counted(Model.load("m").label)
+    found = json.loads(program("eval", "dev.jsonl", "-m", "m", "--json").out)
+    assert (found["tokens"], found["token_error"], found["f1"]) == (6, pytest.approx(error), pytest.approx(f1))
+    program.write(predicted_jsonl=program("label", "dev.jsonl", "-m", "m").out)
+    assert json.loads(program("eval", "predicted.jsonl", "--gold", "dev.jsonl", "--json").out) == found
+    done = program("eval", "dev.jsonl", "--gold", "predicted.jsonl")
+    assert (done.status, "expected a predicted label for every token" in done.err) == (1, True)
+    program.write(train_jsonl=_json_lines(TRAIN))
+    done = program("train", "train.jsonl", "--dev", "dev.jsonl", "-m", "m2", *READING[:2], "--json")
+    assert json.loads(done.out)["dev_error"] > 0, done.err
+
+
 def test_paths_and_cross_validation_by_token_error():
     """Sentences without a label add nothing, wherever they are."""
     vocabulary = Vocabulary()
@@ -113,6 +147,23 @@ def test_paths_and_cross_validation_by_token_error():
     folds = [cross_validate(c, folds=[(a, b), (b, a)], **options) for c, (a, b) in ((plain, halves), (none, others))]
     assert max(folds[0].errors) > 0
     assert folds[1].errors == pytest.approx(folds[0].errors, abs=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_a_set_with_an_unknown_label_does_not_become_a_label(program, suffix):
+    """No label of the dev data is certain but that of "the": the set must not be taken for its known label."""
+    program.write(train_txt=TRAIN, train_jsonl=_json_lines(TRAIN))
+    dev = "Rome O|B-ORG\n\nthe O\n\n"
+    program.write(**{f"dev_{suffix}": dev if suffix == "txt" else _json_lines(dev)})
+    done = program("train", f"train.{suffix}", "--dev", f"dev.{suffix}", "-m", "m", *READING, "--json")
+    assert json.loads(done.out)["dev_error"] == 0, done.err
+
+
+def _json_lines(text):
+    rows = [[line.split() for line in block.split("\n")] for block in text.strip().split("\n\n")]
+    return "\n".join(
+        json.dumps(dict(zip(("tokens", "labels"), zip(*block, strict=True), strict=True))) for block in rows
+    )
 
 
 def test_scores_of_sequences():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sparsecrf.cli.remarks import SeenDocuments
     from sparsecrf.metrics import ChunkScore, Evaluation
 
+_Labels: TypeAlias = Sequence[str | None]
+_Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels, None if unknown, and predicted ones
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
 _MOST_LABELS = 50  # in a table
 _NO_LIMIT = 1 << 16  # columns: a line may be wider than the terminal, so that no label is broken and no number cut off
@@ -122,7 +124,7 @@ def _label_sequences(
     ragged: bool = False,
     encoding: str | None = None,
     documents: SeenDocuments | None = None,
-) -> Iterator[tuple[list[str], list[str]]]:
+) -> Iterator[_Pair]:
     """Gold and predicted labels, sequence by sequence. `documents` looks at the input that a model labels."""
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import format_named, format_of
@@ -145,9 +147,7 @@ def _label_sequences(
             raise OptionError(f"--gold: expected a file of gold labels or -m MODEL for {of.title} files, found neither")
 
 
-def _in_step(
-    gold: Iterator[list[str]], predicted: Iterator[list[str]], gold_file: str, file: str
-) -> Iterator[tuple[list[str], list[str]]]:
+def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: str, file: str) -> Iterator[_Pair]:
     """Labels of the same sequences in two files."""
     from itertools import zip_longest
 
@@ -163,10 +163,16 @@ def _in_step(
         if len(right) != len(found):
             expected = f"{len(right)} tokens as in {name_of(gold_file)}"
             raise InputError(f"{name_of(file)}, sequence {i}: expected {expected}, found {len(found)}")
-        yield right, found
+        labels = [label for label in found if label is not None]
+        if len(labels) < len(found):
+            raise InputError(
+                f"{name_of(file)}, sequence {i}: expected a predicted label for every token, found {len(labels)} for "
+                f"{len(found)} tokens"
+            )
+        yield right, labels
 
 
-def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[tuple[list[str], list[str]]]:
+def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair]:
     """Gold and predicted labels, the last two columns."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
@@ -191,9 +197,7 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(
-    file: str, model: Model, documents: SeenDocuments | None, **reading: Any
-) -> Iterator[tuple[list[str], list[str]]]:
+def _predicted(file: str, model: Model, documents: SeenDocuments | None, **reading: Any) -> Iterator[_Pair]:
     """Gold labels of a file, and the labels that the model predicts for it."""
     from sparsecrf.model.predict import predicted
 

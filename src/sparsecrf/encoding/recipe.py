@@ -14,6 +14,7 @@ from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_settings, write_settings
 from sparsecrf.encoding.resources import Resource
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.unknown_labels import UNCERTAIN
 from sparsecrf.encoding.vector_files import check_files
 from sparsecrf.encoding.vectors import VectorFile, WordVectors
 from sparsecrf.encoding.vocabulary import Bigrams, Vocabulary
@@ -46,7 +47,7 @@ class Recipe:
     start: bool | None = None  #: whether the first token follows a start label
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
-    missing: str = ""  #: the label that marks an unknown label in files
+    missing: str = ""  #: the placeholder for an unknown label in files
     label_sets: str = ""  #: separates the labels of a set in files; empty if there are no sets
     ragged: bool = False  #: lines of column files may differ in length
     encoding: str | None = None  #: encoding of files
@@ -93,6 +94,7 @@ class Recipe:
     def record(self) -> dict[str, str]:
         """The entry for a model's training record, without settings that the model itself stores."""
         found = {} if self.encoding in (None, UTF8) else {"encoding": str(self.encoding)}
+        found |= {name: value for name in UNCERTAIN if (value := getattr(self, name))}
         return {**found, "format": self.reader.name} if isinstance(self.reader, Records) else found
 
     def vocabulary(self, *, files: bool = True) -> Vocabulary:
@@ -252,7 +254,7 @@ class Recipe:
         return cls().with_file(path)
 
     def with_file(self, path: Path) -> Recipe:
-        """The recipe with the settings in a file instead."""
+        """The recipe, with settings in a file overriding its own."""
         given = read_settings(os.fspath(path))
         return self.updated(given, {key: f"{os.fspath(path)}, {key}" for key in given})
 

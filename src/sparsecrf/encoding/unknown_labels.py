@@ -64,9 +64,15 @@ def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
     return unknown
 
 
-def certain(label: str, missing: str, label_sets: str) -> str | None:
+#: Settings of a recipe, kept in the training record: how files mark labels that are missing, and sets of labels.
+UNCERTAIN = ("missing", "label_sets")
+
+
+def certain(label: str | None, missing: str, label_sets: str) -> str | None:
     """The label of a token of a file; None if it is missing or a set."""
-    return None if label == missing or (label_sets and label_sets in label) else label
+    if label is None or label == missing or (label_sets and label_sets in label):
+        return None
+    return label
 
 
 def listed(labels: Counter[Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
-from sparsecrf.encoding.unknown_labels import listed
+from sparsecrf.encoding.unknown_labels import UNCERTAIN, certain, listed
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import CELL
 from sparsecrf.files.text import Piece, Source, name_of
@@ -23,7 +23,7 @@ class Predicted(NamedTuple):
     """A sequence of a file."""
 
     tokens: list[Any]  #: as Model.encode takes them
-    gold: list[str]
+    gold: list[str | None]  #: None if it is missing or a set
     labels: list[str]  #: labels predicted by the model
 
 
@@ -33,8 +33,8 @@ def predicted(
     """The sequences of a file of gold labels, labelled.
 
     `format` is by default determined by the file name, else that of the training data. Raises InputError if the data do
-    not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` is by default that of the
-    training data.
+    not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` and the marks of uncertain
+    labels are by default those of the training data.
     """
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")
@@ -44,7 +44,11 @@ def predicted(
         answer = _of_columns(model, of, name_of(source), charset, ragged)
     else:
         answer = _of_items(model, name_of(source), charset)
-    return _of_pieces(of, source, answer)
+    missing, label_sets = (str(model.training.get(name, "")) for name in UNCERTAIN)
+    return (
+        found._replace(gold=[certain(label, missing, label_sets) for label in found.gold])
+        for found in _of_pieces(of, source, answer)
+    )
 
 
 def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
@@ -81,9 +85,9 @@ def _of_records(model: Model, format: Records, name: str, charset: Charset) -> _
     def answer(piece: Piece) -> Iterator[Predicted]:
         records = [r for r in format.records(charset.decoded(piece, name), name, True) if r.rows]
         for record, answer in zip(records, labeller.answers(records), strict=True):
-            if record.labels is None or None in record.labels:
-                raise InputError(f"{name}, line {record.line}: expected a gold label for every token, found none")
-            yield Predicted(record.rows, [label for label in record.labels if label], answer.labels)
+            if record.labels is None:
+                raise InputError(f"{name}, line {record.line}: expected gold labels, found none")
+            yield Predicted(record.rows, list(record.labels), answer.labels)
 
     return answer
 
@@ -113,7 +117,7 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
             needed = max(model.n_columns, template.n_columns)
             if n_columns > 0 and (n_columns <= needed or n_columns > model.n_columns + 1 > 1):
                 raise InputError(
-                    f"{name}, line {piece.line}: expected {needed + 1} columns, observations and last the gold label, "
+                    f"{name}, line {piece.line}: expected {needed + 1} columns, the last with the gold label, "
                     f"found {n_columns}"
                 )
         data = charset.decoded(piece, name).data

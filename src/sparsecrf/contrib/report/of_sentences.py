@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ class Sentence:
 
     number: int  #: from 1
     tokens: list[Any]  #: as Model.encode takes them
-    gold: list[str]
+    gold: list[str]  #: the predicted label if the gold label is unknown
 
 
 def sentence_data(
@@ -52,11 +52,12 @@ def sentence_data(
     `names` collects the attributes of the explanations. `format` is as for `predicted`.
     """
     evaluation, wrong, right = Evaluation(), list[Sentence](), list[Sentence]()
-    for sentence, labels in _sentences(model, source, format):
+    for number, (tokens, gold, labels) in enumerate(predicted(model, source, format=format), 1):
         try:
-            evaluation.add(sentence.gold, labels)
+            evaluation.add(gold, labels)
         except InputError as error:
             raise InputError(f"{name_of(source)}: {error}") from None
+        sentence = Sentence(number, tokens, [z if y is None else y for y, z in zip(gold, labels, strict=True)])
         kept = right if sentence.gold == labels else wrong
         if len(kept) < max_sentences:
             kept.append(sentence)
@@ -75,12 +76,6 @@ def sentence_data(
         "confusions": evaluation.confusions(_CONFUSIONS),
         **table.columns(),
     }
-
-
-def _sentences(model: Model, source: Source, format: str | None) -> Iterator[tuple[Sentence, list[str]]]:
-    """The sentences of a file with their predicted labels."""
-    for number, (tokens, gold, labels) in enumerate(predicted(model, source, format=format), 1):
-        yield Sentence(number, tokens, gold), labels
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:

@@ -7,7 +7,7 @@ The core reads columns and CRFsuite's lines. All other formats are read in Pytho
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -144,14 +144,14 @@ class Format(ABC):
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
         """Encode a piece of the file that errors call `source`. Returns the layout as far as it is known."""
 
-    @abstractmethod
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        """The sequences of a file, for another format to write."""
+        """The sequences of a file, for another format to write. Here a template's lines U make the attributes."""
+        return items_of(self.read_rows(source), template)
 
-    @abstractmethod
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
         """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot
-        represent."""
+        represent. Here each attribute is a column."""
+        return self.write_rows(rows_of(sequences, source), source)
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
         """The sequences of a file as rows of columns and labels, for formats that take a template."""
@@ -161,8 +161,8 @@ class Format(ABC):
         """The lines of a file with these sequences, for formats that take a template."""
         raise InputError(f"expected a format with tokens in columns, found {self.title} files")
 
-    def labels(self, source: Source, *, ragged: bool = False) -> Iterator[list[str]]:
-        """The labels of the sequences of a file."""
+    def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
+        """The labels of the sequences of a file; None for tokens that have none."""
         if self.takes_template:
             return (labels for _, labels in self.read_rows(source, ragged=ragged))
         return (labels for _, labels in self.read(source))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import InputError, TextEncoder
-from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, items_of, rows_of
+from sparsecrf.encoding.formats.base import Format, Labelled, Layout
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.text import Piece, Source, width
@@ -51,14 +51,6 @@ class Columns(Format):
             piece.data, template, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
         )
         return layout._replace(template=template, n_columns=0 if layout.ragged else n_columns)
-
-    def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        """A template's lines U make the attributes; see `items_of`."""
-        return items_of(self.read_rows(source), template)
-
-    def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        """A column for each attribute, the label last; see `rows_of`."""
-        return self.write_rows(rows_of(sequences, source), source)
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
         for rows in read_columns(source, ragged=ragged):

@@ -58,9 +58,9 @@ class Documents(Records):
             record.rows = [row[:-1] for row in record.rows]
         elif found != expected:
             observed = _counted(expected - N_MENTION_COLUMNS)
-            label = "last, the label" if labelled else "perhaps, a label"
+            label = "as in training and then the label" if labelled else "as in training, or one more with the label"
             raise InputError(
-                f"{source}, line {record.line}: expected {observed} of observations as in training and, {label}, found "
+                f"{source}, line {record.line}: expected {observed} {label}, found "
                 f"{_counted(found - N_MENTION_COLUMNS + labelled)} (one token per line, a blank line between sequences)"
             )
 

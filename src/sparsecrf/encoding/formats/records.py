@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from sparsecrf._core import Corpus, Encoder, InputError
-from sparsecrf.encoding.formats.base import Format, Items, Labelled, Layout, items_of, rows_of
+from sparsecrf.encoding.formats.base import Format, Labelled, Layout
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
@@ -113,9 +114,15 @@ class Records(Format):
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
         name = name_of(source)
-        for piece in self.pieces(source):
-            for record in self._with_labels(piece, name):
-                yield record.rows, [_known(label, record, name) for label in record.labels or ()]
+        for record in self.labelled(source):
+            yield record.rows, [_known(label, record, name) for label in record.labels or ()]
+
+    def labelled(self, source: Source) -> Iterator[Record]:
+        """The sequences of a file that have tokens. Raises for those without labels."""
+        return chain.from_iterable(self._with_labels(piece, name_of(source)) for piece in self.pieces(source))
+
+    def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
+        return (record.labels or () for record in self.labelled(source))
 
     def write_rows(self, sequences: Iterable[Labelled], source: str) -> Iterator[str]:
         for i, (rows, labels) in enumerate(sequences):
@@ -123,12 +130,6 @@ class Records(Format):
                 yield self.text(rows, labels)
             except InputError as error:
                 raise InputError(f"{source}, sequence {i}: {error}") from None
-
-    def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        return items_of(self.read_rows(source), template)
-
-    def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        return self.write_rows(rows_of(sequences, source), source)
 
 
 def _known(label: str | None, record: Record, source: str) -> str:
@@ -160,14 +161,16 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
-        """The label or label set; None if it is missing, or if it is unknown and the vocabulary does not grow."""
+        """The label or label set; None if it is missing, or if it is or has a label that is unknown, and the vocabulary
+        does not grow."""
         if not text or text == self.missing:
             return None
         names = text.split(self.label_sets) if self.label_sets else [text]
         if len(names) > 1 and ("" in names or self.missing in names):
             raise InputError(f"expected labels on both sides of {self.label_sets!r}, found {text!r:.80}")
-        known = [name for name in names if self.grow or self.vocabulary.labels.find(name) is not None]
-        return frozenset(known) if len(known) > 1 else next(iter(known), None)
+        if not self.grow and any(self.vocabulary.labels.find(name) is None for name in names):
+            return None
+        return frozenset(names) if len(names) > 1 else names[0]
 
     def build(self) -> Corpus:
         assert self._encoder is not None
@@ -195,8 +198,6 @@ def text_lines(piece: Piece, source: str) -> list[str]:
 
 def read_records(format: Records, source: Source) -> Iterator[tuple[list[Any], list[Any]]]:
     """Tokens and labels of the sequences of a file, as `CRF.fit` takes them. Tokens of one column are text."""
-    name = name_of(source)
-    for piece in format.pieces(source):
-        for record in format._with_labels(piece, name):
-            tokens = [row[0] for row in record.rows] if len(record.rows[0]) == 1 else record.rows
-            yield tokens, list(record.labels or ())
+    for record in format.labelled(source):
+        tokens = [row[0] for row in record.rows] if len(record.rows[0]) == 1 else record.rows
+        yield tokens, list(record.labels or ())
