@@ -121,7 +121,7 @@ def unpenalised(path: pathlib.Path) -> None:
             trained(tool, "lbfgs", {"c1": 0, "c2": 0, "max_iterations": n}, data[:4000], path)
             cells.append(f"{accuracy(tool, path, data[4000:]):.2f} %")
         rows.append([str(n), *cells])
-    print("`lbfgs` with c1 = c2 = 0: accuracy on other data after so many iterations:\n")
+    print("`lbfgs` with c1 = c2 = 0: accuracy on other data by number of iterations:\n")
     table(["iterations", *TOOLS], rows)
 
 

@@ -33,7 +33,7 @@ class Ours:
 
 
 def same_weights(found, expected):
-    # Theirs are of 6 decimals, and so is their optimum.
+    # CRFsuite's weights have 6 decimals, and its optimum is only as accurate.
     keys = {key for weights in (found, expected) for key, w in weights.items() if abs(w) > 1e-3}
     for key in keys:
         assert found.get(key, 0.0) == pytest.approx(expected.get(key, 0.0), abs=2e-3)

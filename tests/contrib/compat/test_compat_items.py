@@ -12,7 +12,8 @@ from sparsecrf import InputError, Vocabulary
 from sparsecrf.contrib.compat import ItemSequence
 from sparsecrf.contrib.compat.itemsequence import tokens
 
-# Names with what could be taken for structure; few letters, so that attributes meet. No NUL: it ends a string there.
+# Names with characters that could be mistaken for structure; few letters, so that attributes coincide. No NUL: it ends
+# a string there.
 text = st.text(st.sampled_from("ab:=\\é \t"), max_size=4) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=3
 )
@@ -47,7 +48,7 @@ def test_attributes_are_those_of_python_crfsuite(xseq):
     assert ours.items() == theirs.items()
     assert len(ours) == len(theirs)
     assert repr(ours) == repr(theirs)
-    # What `items` shows once may have been there twice; the encoder, like CRFsuite, adds up.
+    # An attribute that `items` shows once may have been given twice; the encoder adds its values, as CRFsuite does.
     for form in (xseq, ours, ItemSequence(ours)):
         for found, shown, pairs in zip(encoded(form), theirs.items(), ours._items, strict=True):
             total = Counter()

@@ -218,7 +218,7 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="sequences: expected numbers from 0 to 2, found 3"):
         Online(corpus, features, "arow").run(np.array([3]))
     weighted = make_problem(0, 3, [4, 5], 3, sequence_weights=True).corpus()
-    with pytest.raises(InputError, match="expected no weights"):
+    with pytest.raises(InputError, match="weights of sequences and tokens are not supported"):
         Online(weighted, FeatureSet.observed(weighted), "arow")
     rich = make_problem(0, 3, [4, 5], 3).corpus()
     with pytest.raises(InputError, match="expected plain transitions"):

@@ -104,7 +104,7 @@ def test_the_descriptor_of_a_temporary_file(folder):
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
     crf.fit(X, Y)
-    os.close(crf.modelfile.fd)  # as programs do that remove the file themselves
+    os.close(crf.modelfile.fd)  # as in programs that remove the file themselves
     os.unlink(crf.modelfile.name)
     crf.modelfile.cleanup()
     assert not list(folder.iterdir())

@@ -45,7 +45,7 @@ def test_parameters_and_defaults(algorithm):
         trainer.set_params(given)
         assert [trainer.get(name) for name in given] == [0.25, 7, True, 2.0]
     ours.select(algorithm.upper())
-    assert ours.get("c2") == 1.0  # as there: a new choice is a new start
+    assert ours.get("c2") == 1.0  # as in python-crfsuite: selecting an algorithm resets the parameters
 
 
 @pytest.mark.parametrize("call", ["set", "get", "help"])
@@ -181,7 +181,7 @@ def test_data_may_grow_after_training(tmp_path):
 
 def test_messages(capsys):
     class Captured(Trainer):
-        def __init__(self):  # no call of Trainer's, as python-crfsuite allows
+        def __init__(self):  # without calling Trainer's, as python-crfsuite allows
             self.messages = []
 
         def message(self, message):
@@ -247,7 +247,7 @@ def test_l2sgd_is_the_same_objective(tmp_path):
             trainer.append(XSEQ, YSEQ)
         trainer.train(str(tmp_path / "model"))
         found.append(trainer.logparser.last_iteration["loss"])
-    assert found[1] == pytest.approx(found[0], rel=0.05)  # theirs is a sum of losses on the way
+    assert found[1] == pytest.approx(found[0], rel=0.05)  # theirs is the sum of the losses during the iteration
     assert found[1] <= found[0]
 
 
@@ -314,7 +314,7 @@ def test_tagger_errors(path, tmp_path):
         for t in (-1, 5):
             with pytest.raises(ValueError, match=f"expected 0 to 4, found {t}"):
                 tagger.marginal("sunny", t)
-        with pytest.raises(ValueError, match="items, 5, found 1"):
+        with pytest.raises(ValueError, match="expected 5, one per item, found 1"):
             tagger.probability(["sunny"])
 
 

@@ -19,4 +19,5 @@ class CRFSuiteError(Exception):
 
 
 class WrongType(InputError, TypeError):
-    """Labels or attributes that are not text, values that are not numbers: a TypeError in python-crfsuite."""
+    """Raised for labels or attributes that are not text, and values that are not numbers; python-crfsuite raises a
+    TypeError."""

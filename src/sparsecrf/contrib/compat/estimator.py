@@ -149,7 +149,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise NotFittedError("CRF: expected a fitted model or a model_filename, found neither: call fit first")
         return self.tagger_
 
-    # ---- The model: None before there is one
+    # ---- The model: None until there is one
 
     @property
     def modelfile(self) -> FileResource:

@@ -79,7 +79,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
                 "scores": {},
                 "loss": record["objective"],
                 "feature_norm": float(np.linalg.norm(point.w)),
-                "error_norm": float(np.linalg.norm(chosen.penalty.subgradient(point.w, point.g))),
+                **({} if certifies else {"error_norm": error_norm(point)}),
                 "active_features": record["active_unigram"] + record["active_bigram"],
                 "linesearch_trials": point.trials,
                 "linesearch_step": point.step,
@@ -89,6 +89,9 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
             before += info["time"]
             each(info, point.known.numbers, point.w)
         return stagnation.reached(dict(record))
+
+    def error_norm(point: Point) -> float:
+        return float(np.linalg.norm(chosen.penalty.subgradient(point.w, point.g)))
 
     def watch(point: Point) -> None:
         at[:] = [point]

@@ -206,7 +206,7 @@ class Tagger:
         ids = np.array([self._label_id(y) for y in yseq], dtype=np.int32)
         length = 0 if self._corpus is None else self._corpus.n_tokens
         if len(ids) != length:
-            raise InputError(f"labels: expected as many as the sequence has items, {length}, found {len(ids)}")
+            raise InputError(f"labels: expected {length}, one per item, found {len(ids)}")
         if self._chain is None or self._corpus is None:
             return 1.0
         return float(np.exp(self._chain.span_log_prob(self._corpus, 0, 0, ids)))

@@ -39,11 +39,11 @@ _COUNT = re.compile(r"Number of features: (\d+)")
 class TrainLogParser:
     """The content of the lines fed so far.
 
-    An iteration is a dict: `num`, `loss` (the objective, as in CRFsuite), `feature_norm`, `error_norm`,
-    `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds), and with a holdout group `scores` by
-    label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and `instance_accuracy` (fractions, and as
-    `..._float`). Runs of this package have exact numbers there, not those of the text, and `kkt` and `gap` where they
-    were computed.
+    An iteration is a dict: `num`, `loss` (the objective, as in CRFsuite), `feature_norm`, `error_norm` (if the solver
+    computes gradients, so not for `dual`), `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds),
+    and with a holdout group `scores` by label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and
+    `instance_accuracy` (fractions, and as `..._float`). Runs of this package have exact numbers there, not those of the
+    text, and `kkt` and `gap` where they were computed.
     """
 
     def __init__(self) -> None:
