@@ -20,5 +20,5 @@ class Case(NamedTuple):
     #: Whether every instruction set must give the same bits. With `auto` kernels the cost model chooses sparse or dense
     #: sums by instruction set (docs/internals/determinism.md), so digests may differ; forced kernels agree to the bit.
     forced_kernel: bool = False
-    #: Whether a check runs it in one setting only, by turns: what depends on the setting is in other cases, too.
+    #: Whether a check runs it in only one setting, in rotation: other cases also cover what depends on the setting.
     once: bool = False

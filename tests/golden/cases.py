@@ -70,7 +70,7 @@ def _vector_file() -> Any:
         return internals.word_vectors(file)
 
 
-#: Options of modes that are among `solver_options`.
+#: Options of modes that belong to `solver_options`.
 FURTHER = ("class_pairs", "gap", "group_weight", "observed_only", "order_factor")
 
 _rare_ud = partial(tiny_data.ud, rare_too=True)
@@ -138,7 +138,7 @@ MODES: dict[str, Mode] = {
     "documents": Mode(tiny_data.documents, ("auto",), {"features": "documents"}),
 }
 
-#: What the C library refuses: vectors; or cannot be given: matrices.
+#: Input that the C library rejects (vectors) or has no function for (matrices).
 NOT_IN_C = ("dense", "dense, not standardised", "dense, groups", "word vectors", "matrices")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-#: Hexadecimal digits kept of a SHA-256: 48 bits tell a few thousand values apart, and the file stays small.
+#: Hexadecimal digits kept of a SHA-256: 48 bits distinguish a few thousand values, and the file stays small.
 DIGITS = 12
 
 
@@ -56,7 +56,8 @@ def _put(state: Any, kind: str, content: bytes) -> None:
     state.update(content)
 
 
-#: What differs between equal runs or releases: times, the package's version, and the file's own digest over both.
+#: Fields that differ between identical runs or releases: times, the package's version, and the file's digest, which
+#: covers both.
 _VOLATILE = (
     rb'(\\?"(?:time_s|elapsed)\\?": ?)[-+.e0-9]+',
     rb'(\\?"version\\?": ?\\?")[^"\\]*',

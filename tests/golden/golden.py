@@ -3,8 +3,8 @@
 digests.json has for each case the digest of each component: one for all instruction sets, or one for each where the
 cost model may choose other kernels. `arithmetic` is a digest of what NumPy and the C library's mathematics give here:
 the core's own kernels give the same bits on every machine (docs/internals/determinism.md), but solvers also use NumPy's
-sums and products, which are rounded differently by other processors and versions. Where it differs, digests cannot be
-compared.
+sums and products, which round differently on other systems and with other versions; `__main__` chooses kernels that all
+x86-64 processors with AVX2 have. Where it differs, digests cannot be compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Digests = dict[str, str]
 class Report(NamedTuple):
     lines: list[str]
     summary: str
-    good: bool
+    status: int  #: of the process: 0 if all is well, 1 if something differs, 3 if nothing can be compared
 
 
 def arithmetic() -> str:
@@ -79,7 +79,7 @@ def check(names: Sequence[str] = (), *, every_setting: bool = False) -> Report:
             "NumPy or the C library's mathematics rounds differently here than where digests.json was recorded. To "
             "compare two commits on this machine: `make golden-record` at the first, `make golden` at the second."
         )
-        return Report([said], "nothing compared", False)
+        return Report([said], "nothing compared", 3)
     lines: list[str] = []
     compared = missing_c = 0
     chosen = _chosen(names)
@@ -99,7 +99,7 @@ def check(names: Sequence[str] = (), *, every_setting: bool = False) -> Report:
     summary = f"{len(chosen)} cases, {compared} digests compared, {len(lines)} differences"
     if missing_c:
         summary += f"; the C library is not built: {missing_c} answers of it not compared"
-    return Report(lines, summary, not lines)
+    return Report(lines, summary, int(bool(lines)))
 
 
 def _compared(case: Case, setting: Setting, expected: dict[str, Any]) -> tuple[int, list[str]]:
@@ -126,7 +126,7 @@ def record(names: Sequence[str] = ()) -> Report:
     """Writes the digests of these cases (all by default); those of the others stay."""
     if c_answers.library() is None:
         said = "record: expected the C library, found none: cmake --build build/venv --target sparsecrf"
-        return Report([said], "nothing recorded", False)
+        return Report([said], "nothing recorded", 1)
     old = json.loads(FILE.read_text())["cases"] if FILE.exists() else {}
     new: dict[str, Any] = {}
     lines: list[str] = []
@@ -134,7 +134,7 @@ def record(names: Sequence[str] = ()) -> Report:
     for case in all_cases():
         if case.name in chosen:
             try:
-                new[case.name], wrong = _recorded(case)
+                new[case.name], wrong = recorded(case)
             except Exception as error:
                 new[case.name], wrong = {}, [f"{case.name}: {type(error).__name__}: {error}"]
             lines += wrong
@@ -144,10 +144,10 @@ def record(names: Sequence[str] = ()) -> Report:
     if not lines:
         FILE.write_text(_laid_out({"arithmetic": arithmetic(), "cases": new}))
     n = sum(len(digests) if isinstance(digests, dict) else 1 for case in new.values() for digests in case.values())
-    return Report(changed + lines, f"{len(new)} cases, {n} digests, {len(lines)} differences", not lines)
+    return Report(changed + lines, f"{len(new)} cases, {n} digests, {len(lines)} differences", int(bool(lines)))
 
 
-def _recorded(case: Case) -> tuple[dict[str, Any], list[str]]:
+def recorded(case: Case) -> tuple[dict[str, Any], list[str]]:
     """The digests of a case by component, and what is wrong with them."""
     by_set: dict[str, dict[str, str]] = {}  # by component and instruction set
     lines = []
@@ -178,4 +178,4 @@ def show(names: Sequence[str]) -> Report:
     for case in _chosen(names):
         for setting in _settings(case):
             lines += [f"{case.name} {tuple(setting)} {name} {found}" for name, found in _run(case, setting).items()]
-    return Report(lines, f"{len(lines)} digests", True)
+    return Report(lines, f"{len(lines)} digests", 0)

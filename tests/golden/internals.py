@@ -96,7 +96,7 @@ def families(data: dict[str, Any]) -> list[Family]:
     by_name = {family.name: family for family in found}
     for name in ("labels", "rest lists", "class pairs", "rest lists, class pairs", "n-grams", "rest lists, n-grams"):
         family = by_name[name]
-        # Far beyond what the linear domain can take: parts are done again, or in the log domain.
+        # Far outside the range of the linear domain: parts are recomputed, or computed in the log domain.
         found.append(Family(f"{name}, large weights", family.corpus, family.features, 500.0 * family.w))
     return found
 

@@ -30,7 +30,7 @@ SOME = ("auto", "owlqn")
 
 _TEMPLATE = "U0:%x[0,0]\nU1:%X[-1,0]/%x[0,1]\nB\n"
 
-#: Training, for the checkpoints: options, and the solvers that they are allowed with.
+#: Training with checkpoints: options, and the solvers that support them.
 TRAINING: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "template": (["train.txt", "-t", "template.txt"], ("dual", *ALL)),
     "columns": (["train.txt"], ALL),
@@ -112,7 +112,7 @@ OUTPUTS: dict[str, list[str]] = {
     "cost factor": ["--cost-factor", "2", "--marginals"],
 }
 _ONE_LABEL_A_TOKEN = ("conllu", "conllu:upos+feats", "jsonl", "tokens", "documents")
-#: What formats refuse; labels that are no chunks; a file without labels.
+#: Input that formats reject; labels that do not encode chunks; a file without labels.
 _NOT_FOR = {
     "all marginals": _ONE_LABEL_A_TOKEN,
     "n-best": _ONE_LABEL_A_TOKEN,
@@ -254,7 +254,7 @@ def _labelling(name: str, setting: Setting) -> dict[str, Any]:
             found["piped"] = program(*["label", "-m", "model.safetensors", *piped, "-q"], stdin=Path(file).read_bytes())
         found["eval"] = program("eval", file, "-m", "model.safetensors", *manner, "--json") if name != "tokens" else b""
         shown = program("show", "model.safetensors", "--format", "json")
-        found["show"] = re.sub(rb'("version": ?")[^"]*', rb"\1", shown)  # of the package: releases share the digests
+        found["show"] = re.sub(rb'("version": ?")[^"]*', rb"\1", shown)  # same digests across releases
         return found
 
 
@@ -265,7 +265,8 @@ def _others(setting: Setting) -> dict[str, Any]:
         options = ["-t", "template.txt", "--tol", "0.01"]
         program("path", "train.txt", *options, "-o", "path", "--n-rho", "3", "--rho-min-ratio", "0.1", *threads)
         found: dict[str, Any] = {"path": [_file(str(file)) for file in sorted(Path("path").glob("*.safetensors"))]}
-        # What these tools can read: no start label, their boundary cells and macros, or attributes alone.
+        # Models that these tools can read: no start label, and either their boundary cells and macros or only
+        # attributes.
         readable = {
             "wapiti": ["train.txt", "-t", "template.txt", "--no-start", "--recipe", "boundary=wapiti"],
             "crf++": ["train.txt", "-t", "words.txt", "--no-start"],
