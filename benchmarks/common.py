@@ -108,7 +108,7 @@ class Finished:
     """A process that has ended."""
 
     command: str
-    lines: list[tuple[float, str]]  #: seconds since the start, and what was written then, both streams
+    lines: list[tuple[float, str]]  #: seconds since the start, and the output at that time, of both streams
     wall_s: float
     cpu_s: float
     peak_mb: float
@@ -156,7 +156,7 @@ def run(
     if timer:
         timer.start()
     lines = []
-    # The account of memory that wait4 gives begins with that of this process: the child is watched instead.
+    # The memory that wait4 reports includes that of this process, so the child is monitored instead.
     with MemoryWatch(["VmHWM"], child.pid) as memory:
         assert child.stdout is not None
         for raw in child.stdout:

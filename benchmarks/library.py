@@ -24,7 +24,7 @@ from sparsecrf.shards.dataset import encode_columns
 from sparsecrf.training.feature_sets import Numbers, union
 
 Result = dict[str, Any]
-BEGIN = "training begins"  #: said by those whose output is a history
+BEGIN = "training begins"  #: printed by tools whose output is a history
 Items = list[list[str]]  #: the attributes of each token
 
 

@@ -31,7 +31,7 @@ class Task:
     template: str
     rho1: float
     rho2: float
-    more: Callable[[str], Row] | None = None  #: columns made of a word, put after the others
+    more: Callable[[str], Row] | None = None  #: columns computed from a word, appended to the others
 
     @classmethod
     def of_folder(cls, folder: pathlib.Path, rho1: float, rho2: float) -> Task:
@@ -77,7 +77,8 @@ class Files:
         self.folder = folder
         self.train = folder / "train.txt"
         self.test = folder / "test.txt"
-        #: One sequence: to see how long a tool takes to start, and for tools that decode a dev file as they train.
+        #: One sequence: to measure how long a tool takes to start, and for tools that decode a dev file during
+        #: training.
         self.head = folder / "head.txt"
         self.template = folder / "template.txt"
 
@@ -86,7 +87,8 @@ class Files:
         return self.folder / f"{tool} {space}.model"
 
     def repeated(self, tokens: int, name: str) -> tuple[pathlib.Path, int]:
-        """The test file so often that it has at least so many tokens, in a file of that name, and how many it has."""
+        """The test file, repeated until it has at least this many tokens, in a file of that name; also returns how many
+        it has."""
         text = self.test.read_text(encoding="utf-8")
         n = sum(1 for line in text.splitlines() if line)
         copies = -(-tokens // n)

@@ -1,4 +1,4 @@
-"""Who learns: each tool as a command that trains so many iterations, and what its output says about the way there.
+"""The tools that train: each as a command that trains for a number of iterations, and how to read its output.
 
 Programs are looked for on PATH, libraries among the installed modules; a tool that is not here says so.
 """
@@ -19,9 +19,9 @@ from benchmarks.common import Finished, module
 from benchmarks.library import BEGIN
 from benchmarks.tasks import Files, Task
 
-#: [seconds of training, objective as the tool says, iterations or passes]
+#: [seconds of training, objective reported by the tool, iterations or passes]
 History = list[tuple[float, float, float]]
-#: trains on files for so many iterations, or seconds, and writes a model
+#: trains on files for a number of iterations or seconds, and writes a model
 Train = Callable[[Task, Files, float, pathlib.Path], list[Any]]
 #: labels a column file with a model, to standard output
 Label = Callable[[pathlib.Path, pathlib.Path], list[Any]]
@@ -45,12 +45,12 @@ class Tool:
     form: str  #: of its model files: sparsecrf, crfsuite, wapiti, crf++
     needs: str  #: a program (program NAME) or a module
     suits: Callable[[Task], bool]
-    command: Train  #: for so many iterations, or seconds if `by_time`
+    command: Train  #: for this many iterations, or seconds if `by_time`
     history: Callable[[Finished], History] = field(default=lambda done: [])
     by_time: bool = False
-    in_parts: bool = True  #: also trains for parts of the budget, to see the test score on the way
+    in_parts: bool = True  #: also trains for fractions of the budget, to follow the test score
     model_suffix: str = ""  #: of the file to be read, where a tool writes two
-    label: Label | None = None  #: CRFsuite: the file with attributes beside the one that is given
+    label: Label | None = None  #: CRFsuite: the file with attributes next to the given one
     label_needs: str | None = None  #: as `needs`, if it is another
 
     def missing(self) -> str | None:
@@ -96,7 +96,7 @@ def ours(solver: str, space: str = "all", threads: int = 1) -> Tool:
         space,
         "sparsecrf",
         "sparsecrf",
-        # In the observed space against those who know no other.
+        # In the observed space, compared with tools that support no other.
         _plain if space != "all" else (_any if solver in ("auto", "lbfgs") else _l1),
         library("sparsecrf", solver=solver, threads=threads, space=space),
         _told,
@@ -239,5 +239,5 @@ TOOLS = [
     ),
 ]
 BY_NAME = {f"{tool.name}, {tool.space}": tool for tool in TOOLS}
-#: Peers that only label, and so take no part in training.
+#: Peers that only label and cannot train.
 LABEL_ONLY = {"pycrfpp": "CRF++'s library: labels only", "crfs": "labels only", "libwapiti": "labels only"}

@@ -64,9 +64,7 @@ def _value(objective: Objective, known: WorkingSet, w: Floats) -> float:
 
 def _kkt(objective: Objective, known: WorkingSet, w: Floats) -> float:
     """Relative, over the whole virtual space."""
-    wide = objective.outside(known, w)
-    carried = wide.carry(w, known)
-    g = objective.loss_grad(wide, carried)[1]
+    _, carried, _, g = objective.screen(known, w)
     return float(np.abs(objective.penalty.subgradient(carried, g)).sum()) / objective.start_residual()
 
 

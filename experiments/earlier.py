@@ -103,7 +103,7 @@ def bounded(data: Path, *, passes: int, screening: bool) -> Result:
         start = Point(
             everything, np.zeros(everything.size), *objective.loss_grad(everything, np.zeros(everything.size))
         )
-        objective.outside = lambda known, w: known  # type: ignore[method-assign]
+        objective.screen = lambda known, w: (known, w, *objective.loss_grad(known, w))  # type: ignore[method-assign]
     began = time.process_time()
     with threadpool_limits(limits=1, user_api="blas"):
         limits = Stopping(tol=0.0, max_iter=passes)

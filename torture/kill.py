@@ -57,7 +57,7 @@ def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -
         runs += 1
         finished = False
         while not finished:
-            finished = done >= kills or rng.random() < 0.1  # some runs are left alone in the end
+            finished = done >= kills or rng.random() < 0.1  # some runs are finally left to finish
             took = _run_and_kill(command(folder), None if finished else rng.uniform(0.0, 1.2 * length))
             done += took is None
             finished = took is not None
@@ -149,7 +149,8 @@ def encoding(directory: Path, kills: int, seed: int = 0, sentences: int = 2000) 
 
 
 def _run_and_kill(arguments: Sequence[str], after: float | None) -> float | None:
-    """Run `child`. Killed so many seconds after it had begun its work: None. Done before that: its seconds."""
+    """Run `child`. None if it was killed this many seconds after it began its work; its seconds if it finished
+    before."""
     with _started(arguments) as process:
         began = time.perf_counter()
         try:

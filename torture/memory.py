@@ -21,7 +21,7 @@ from torture.inputs import inputs
 from torture.made_up import TEMPLATE, columns
 
 ROOMS_MB = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)
-_MOST_MB = 256  # what a file of a few kilobytes may take to be refused
+_MOST_MB = 256  # memory that rejecting a file of a few kilobytes may take
 
 
 def run(minutes: float, out: Path) -> Outcome:
@@ -103,7 +103,7 @@ def headers() -> Outcome:
 
 
 def starved(directory: Path, rooms_mb: tuple[int, ...]) -> Outcome:
-    """Each command with so many MB more than the interpreter and the package take."""
+    """Each command with this many MB more than the interpreter and the package take."""
     (directory / "data.txt").write_text(columns(3000), encoding="utf-8")
     (directory / "template.txt").write_text(TEMPLATE, encoding="utf-8")
     train = ["train", "data.txt", "-t", "template.txt", "-m", "new", "--max-iter", "3", "--threads", "1", "--quiet"]
@@ -165,7 +165,7 @@ def child_of_program(room_mb: int, arguments: list[str]) -> None:
     import sparsecrf.model.file
     import sparsecrf.training
 
-    np.ones((99, 99)) @ np.ones((99, 99))  # OpenBLAS takes its memory now, and would end the process if it could not
+    np.ones((99, 99)) @ np.ones((99, 99))  # OpenBLAS allocates now: later, a failure would end the process
     _limit(room_mb)
     sys.argv = ["sparsecrf", *arguments]
     sparsecrf.cli.main()

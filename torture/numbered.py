@@ -76,7 +76,7 @@ def many(attempt: Callable[[int], tuple[list[str], str]], first: int, count: int
     """In this process. `place` always has the number of the case that is at work."""
     import threadpoolctl
 
-    # One BLAS thread is what the environment says already; asking for it again takes longer than a tiny fit.
+    # The environment already sets one BLAS thread; setting it again takes longer than a tiny fit.
     threadpoolctl.threadpool_limits = lambda **_: nullcontext()
     findings: list[str] = []
     counts: Counter[str] = Counter()

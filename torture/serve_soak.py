@@ -31,9 +31,9 @@ from torture.common import Outcome, environment, program
 from torture.made_up import columns
 from torture.soak import growth_of
 
-LIMIT_S = 10.0  # of the server: at a low priority, on a busy machine, it may not get the processor for seconds
+LIMIT_S = 10.0  # for the server: at low priority on a busy machine, it may get no processor time for seconds
 BODY_MB = 0.25
-ENDS = 20  # how often the server is ended under load, after the soak
+ENDS = 20  # how often the server is stopped under load, after the soak
 WORDS = [*(line.split()[0] for line in columns(15).splitlines() if line), ",", ".", "1843", "東", "京"]
 
 
@@ -77,7 +77,7 @@ class Soak:
         X = [rng.choices(WORDS, k=rng.randint(1, 12)) for _ in range(60)]
         y = [["N" if word[0].isupper() else "O" for word in sentence] for sentence in X]
         self.models = [CRF(features="words", rho1=rho1, tol=0.5).fit(X, y).model_ for rho1 in (0.05, 0.4)]
-        for k, model in enumerate(self.models):  # so that the answers of one are never those of the other
+        for k, model in enumerate(self.models):  # so that the two never give the same answers
             self.models[k] = model.scaled(1.0 + k)
         self.questions = [self._question(rng) for _ in range(60)]
         self.files = [model.to_bytes() for model in self.models]
@@ -180,7 +180,7 @@ class Soak:
         text = b"POST /label HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         with socket.create_connection(("127.0.0.1", port), timeout=30) as made:
             made.sendall(text[: rng.choice([0, 10, 60, len(text) - 1, len(text)])])
-            if rng.random() < 0.5:  # at once, with what is unread thrown away
+            if rng.random() < 0.5:  # immediately, discarding unread data
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self._count("left")
 

@@ -44,7 +44,7 @@ def soak(seconds: float, threads: int = THREADS) -> Outcome:
     stop, findings, calls = Event(), [], [0] * threads
 
     def work(which: int) -> None:
-        k = 7 * which  # threads begin in different places, so that different calls meet
+        k = 7 * which  # threads start with different calls, so that different calls overlap
         try:
             while not stop.is_set() and not findings:
                 if ask(k % n) != expected[k % n]:

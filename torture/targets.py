@@ -69,7 +69,7 @@ def checkpoint(data: bytes) -> None:
         state = OfAnyRun(path, 0.0, {}).load(objective)
     assert state is not None
     for name in ("auto", "sbcd", "owlqn", "sgd-l1"):
-        # What was forged with care may stop a run with an error of any kind, but do nothing worse (SECURITY.md).
+        # A carefully forged file may stop a run with any error, but do nothing worse (SECURITY.md).
         with suppress(Exception):
             solver = SOLVERS[name](objective)
             solver.restore(state.solver)

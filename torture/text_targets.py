@@ -110,7 +110,7 @@ def evaluate(data: bytes) -> None:
         )
 
 
-#: Of the first byte of an input: which encoding the rest is read in.
+#: The first byte of an input determines the encoding of the rest.
 ENCODINGS = ("bytes", "latin-1", "cp1252", "koi8-r", "euc-jp", "shift_jis", "gb18030", "big5", "utf-8")
 
 

@@ -106,7 +106,7 @@ def options(rng: random.Random, solvers: list[str] | None = None) -> dict[str, A
     if made["tol"] == 0.0 or "gap" in made:
         made["max_iter"] = rng.choice([1, 20, 60])
     if made["solver"] == "cd" and made["max_iter"] is None:
-        made["max_iter"] = 300  # one coordinate after the other takes thousands where penalties are small
+        made["max_iter"] = 300  # one coordinate at a time takes thousands of sweeps if penalties are small
     if made["solver"] in ("sgd", "sgd-l1"):
         made["seed"] = rng.randrange(3)
     return made
@@ -242,7 +242,7 @@ def check(found: Any, vocabulary: Any) -> None:
     from sparsecrf import Model
 
     numbers = {"objective": found.objective, "loss": found.loss, **dict(enumerate(found.w.tolist()))}
-    if found.stopped_by != "time_limit":  # a certificate that would take longer is left out
+    if found.stopped_by != "time_limit":  # a certificate that would take longer is skipped
         numbers["kkt"] = found.kkt
     for name, value in numbers.items():
         if not isfinite(value):

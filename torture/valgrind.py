@@ -48,7 +48,7 @@ def of_program() -> Outcome:
             "label", "-m", "model", "data.txt", "-o", "labels", "--nbest", "2", "--all-marginals", "--force"
         )
         command = [*_MEMCHECK, "--xml=yes", "--xml-file=errors.xml", *label]
-        # Python's own allocator hides what is done with memory.
+        # Python's own allocator hides memory errors.
         done = subprocess.run(
             command, cwd=folder, env=environment(PYTHONMALLOC="malloc"), capture_output=True, text=True, check=False
         )

@@ -58,7 +58,7 @@ class Injector:
         elif kind == "swap":
             if len(self._types) > 1:
                 self._put(made, a, b, self._other(self._types, own))
-            else:  # there is one type only: the span is overlooked
+            else:  # there is only one type, so the span is removed
                 made[a:b] = [OUTSIDE] * (b - a)
         else:
             self._shift(made, a, b, own)
@@ -76,7 +76,7 @@ class Injector:
         elif not longer:
             self._put(made, a + 1, b, own)
             made[a] = OUTSIDE if self._typed else made[a - 1] if a > 0 else self._other(self._types, own)
-        if self._typed:  # what is left of a neighbour begins with B
+        if self._typed:  # the rest of a neighbour begins with B
             for t in range(1, len(made)):
                 if made[t].startswith("I-") and made[t - 1][2:] != made[t][2:]:
                     made[t] = f"B-{self._type(made[t])}"

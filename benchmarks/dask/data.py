@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 
 LABELS, LENGTH = 12, 20  # labels, tokens of a sentence
-WORDS_OF = 20_000  # words that a label has of its own; their ranks follow Zipf's law
+WORDS_OF = 20_000  # words that occur with one label only; their frequencies follow Zipf's law
 SHARED = 0.3  # share of the tokens whose word could have any label
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\n*3:%x[0,1]\nB\n"
 

@@ -199,7 +199,7 @@ def show(clones: pathlib.Path, repository: str, file: str) -> str:
 
 
 def cut(sentences: list[Sentence], tokens: int) -> list[Sentence]:
-    """Whole sentences from the beginning, at most so many tokens."""
+    """Whole sentences from the beginning, at most a given number of tokens."""
     kept, total = [], 0
     for sentence in sentences:
         total += len(sentence)

@@ -48,7 +48,7 @@ def sentences(name: str) -> Iterator[tuple[Tokens, list[str]]]:
 
 
 def objective(model: Model) -> float:
-    """The objective of a model, whoever trained it, computed here."""
+    """The objective of a model, computed here, whichever tool trained it."""
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(*zip(*sentences("train.txt"), strict=True), grow=True)
     start = weights_in(model, vocabulary)

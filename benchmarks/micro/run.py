@@ -81,7 +81,7 @@ def main() -> None:
     arguments = parse()
     data = arguments.data or DATA
     if not (data / "nettalk" / "train.txt").exists():
-        print("no nettalk/train.txt (--data FOLDER): a simulated corpus stands in", file=sys.stderr)
+        print("no nettalk/train.txt (--data FOLDER): using a simulated corpus instead", file=sys.stderr)
     record = {
         "command": "PYTHONPATH=. python benchmarks/micro/run.py"
         + "".join(f" --{x}" for x in ("quick", "all-sets") if getattr(arguments, x.replace("-", "_"))),

@@ -29,7 +29,7 @@ B
 
 
 def blocks(tokens: int, seed: int) -> Iterator[str]:
-    """Text of about so many tokens. Labels are a Markov chain; a word's rank follows a power law, and which word of
+    """Text of about this many tokens. Labels are a Markov chain; a word's rank follows a power law, and which word of
     that rank depends on the label half of the time."""
     rng = np.random.default_rng(seed)
     follow = rng.dirichlet(np.full(LABELS, 0.3), LABELS).cumsum(axis=1)

@@ -23,7 +23,7 @@ from benchmarks.out_of_core.data import TEMPLATE
 from sparsecrf import Template, Vocabulary, encode_folder, fit
 from sparsecrf.shards.dataset import encode_columns
 
-#: Sizes as the result names them: pages of its own, pages of files, and private memory asked for (RLIMIT_DATA's).
+#: Sizes by their names in the result: private pages, pages of files, and private memory requested (as for RLIMIT_DATA).
 KINDS = {"anonymous": "RssAnon", "file": "RssFile", "data": "VmData"}
 
 

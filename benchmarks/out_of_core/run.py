@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--limit-mb", type=int, default=4096, help="of the run from disk; 0: none")
     parser.add_argument("--shard-tokens", type=int, default=1_000_000)
-    parser.add_argument("--compare", type=int, default=10**7, help="train in memory too, up to so many tokens")
+    parser.add_argument("--compare", type=int, default=10**7, help="train in memory too, up to this many tokens")
     parser.add_argument("--max-iter", type=int, default=10)
     parser.add_argument("--rho1", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=1)

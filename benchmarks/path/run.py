@@ -100,7 +100,7 @@ def load(name: str) -> Encoded:
 
 
 def subset(task: Encoded, tokens: int) -> tuple[Corpus, Any]:
-    """Random sequences of the training data, at most so many tokens, and their documents."""
+    """Random sequences of the training data, at most a given number of tokens, and their documents."""
     lengths = np.diff(task.train.offsets)
     order = np.random.default_rng(0).permutation(len(lengths))
     some = np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), tokens, side="right"))])

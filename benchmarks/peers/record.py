@@ -16,7 +16,7 @@ from sparsecrf.files.atomic import write_atomically
 class Row:
     """A run, or a point on the way of the first run (kind: run, history, missing, failed). Empty: not known.
 
-    Of kind `label`: labelling so many tokens (budget) took so many seconds, and wall_s more to start.
+    Of kind `label`: labelling that many tokens (budget) took that many seconds, and starting took wall_s more.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Row:
     peak_mb: float | None = None
     model_mb: float | None = None
     note: str = ""
-    rho1: float | None = None  #: the task's penalties; records from before they were kept: those of the table
+    rho1: float | None = None  #: the task's penalties; for older records, which lack them, those of the table
     rho2: float | None = None
 
 

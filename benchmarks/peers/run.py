@@ -169,7 +169,7 @@ def _parse() -> argparse.Namespace:
     tasks.add_arguments(parser)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of training a run (default 300)")
     parser.add_argument("--parts", type=float, nargs="*", default=[0.5, 0.25, 0.125], help="of the budget, runs of")
-    parser.add_argument("--short", type=float, default=60.0, help="runs of at most so many seconds are repeated")
+    parser.add_argument("--short", type=float, default=60.0, help="runs of at most this many seconds are repeated")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--tools", nargs="*", help="only those whose names have one of these in them")
     parser.add_argument("--work", type=pathlib.Path, help="folder that keeps prepared data and models")

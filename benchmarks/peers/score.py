@@ -1,4 +1,4 @@
-"""How good weights are, whoever found them: THE objective and the test score, computed from a tool's model file."""
+"""Judges the weights of any tool: the objective and the test score, computed from its model file."""
 
 from __future__ import annotations
 

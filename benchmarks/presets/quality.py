@@ -99,7 +99,7 @@ def main() -> None:
     took = time.perf_counter() - began
     X, y = zip(*other, strict=True)
     labels = crf.predict(X)
-    if options.chunks:  # IOB2 on both sides: token accuracy is of one scheme
+    if options.chunks:  # IOB2 on both sides: token accuracies use the same scheme
         labels, y = ([recode(one, "iob2") for one in side] for side in (labels, y))
     found = {
         "task": options.task,

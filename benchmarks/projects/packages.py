@@ -25,13 +25,13 @@ class Package:
     """A project. Of `data` every fifth sequence is held out."""
 
     folder: str
-    needs: tuple[str, ...]  #: files without which there is nothing to do
+    needs: tuple[str, ...]  #: files that are required
     data: Callable[[Path], list[Sequence]]
     params: dict[str, Any]  #: that the project trains with
     tests: tuple[str, ...] = ()  #: arguments of pytest in the folder of the project; or a module with doctests
     #: models that its tests need: file in the folder, and the data that the project trains it on
     models: dict[str, Callable[[Path], list[Sequence]]] = field(default_factory=dict)
-    shipped: str = ""  #: a model in the folder; then it gives the labels of `data`, and nothing is held out for truth
+    shipped: str = ""  #: a model in the folder; it then provides the labels of `data`, and no gold labels are held out
 
 
 def _parserator(module: str, files: Iterable[Path]) -> list[Sequence]:
@@ -86,6 +86,36 @@ def _tagged_words(_: Path) -> list[Sequence]:
     return found
 
 
+def _pages(folder: Path) -> list[Sequence]:
+    """Municipal regulations in French, as alexi's scripts/train_crf.py sees them by default."""
+    from alexi.segment import filter_tab, load, page2features, page2labels, split_pages
+
+    pages = list(split_pages(filter_tab(load(sorted((folder / "data").glob("*.csv"))))))
+    return [(page2features(page, "text+layout+structure", 2), page2labels(page, "literal")) for page in pages]
+
+
+def _spanish(_: Path) -> list[Sequence]:
+    """Spanish CoNLL-2002 (a column file, $SPARSECRF_ESP), as python-crfsuite's example "CoNLL 2002" sees it."""
+    from sparsecrf import read_columns
+
+    def features(rows: list[list[str]], t: int) -> list[str]:
+        found = ["bias"]
+        for k, prefix in ((0, ""), (-1, "-1:"), (1, "+1:")):
+            if not 0 <= t + k < len(rows):
+                found.append("BOS" if k < 0 else "EOS")
+                continue
+            word, tag = rows[t + k][0], rows[t + k][1]
+            if k == 0:
+                found += [f"word[-3:]={word[-3:]}", f"word[-2:]={word[-2:]}", f"word.isdigit={word.isdigit()}"]
+            found += [f"{prefix}word.lower={word.lower()}", f"{prefix}word.istitle={word.istitle()}"]
+            found += [f"{prefix}word.isupper={word.isupper()}"]
+            found += [f"{prefix}postag={tag}", f"{prefix}postag[:2]={tag[:2]}"]
+        return found
+
+    sentences = list(read_columns(Path(os.environ["SPARSECRF_ESP"])))
+    return [([features(rows, t) for t in range(len(rows))], [row[-1] for row in rows]) for rows in sentences]
+
+
 _PARSERATOR = {"c1": 0.1, "c2": 0.01, "feature.minfreq": 0}
 
 PACKAGES = {
@@ -119,6 +149,18 @@ PACKAGES = {
         },
         ("tests",),
         shipped="ingredient_parser/en/data/model.en.crfsuite",
+    ),
+    "alexi": Package(
+        "alexi",
+        ("scripts/train_crf.py",),
+        _pages,
+        {"c1": 0.25, "c2": 0.01, "max_iterations": 200, "feature.possible_transitions": True},
+    ),
+    "python-crfsuite's example": Package(
+        "python-crfsuite",
+        ("examples",),
+        _spanish,
+        {"c1": 1.0, "c2": 1e-3, "max_iterations": 50, "feature.possible_transitions": True},
     ),
     "nltk": Package("nltk", ("nltk/tag/crf.py",), _tagged_words, {}, ("nltk.tag.crf",)),
 }

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-Answers = Iterator[tuple[str, Any]]  # a name of the model, and what it says of a sentence: a list or text
+Answers = Iterator[tuple[str, Any]]  # the name of a model, and its answer for a sentence: a list or text
 SENTENCES, LENGTH = 300, 15
 
 
@@ -43,7 +43,7 @@ def pythainlp() -> Answers:
     from pythainlp.tokenize import crfcut, han_solo
 
     chunks, names, rng = CRFChunkParser(), ThaiNameTagger.__new__(ThaiNameTagger), random.Random(1)
-    names.crf, names.pos_tag_name = Tagger(), "orchid_ud"  # its constructor would look for a model elsewhere
+    names.crf, names.pos_tag_name = Tagger(), "orchid_ud"  # its constructor would look for a model in another place
     names.crf.open(str(files("pythainlp") / "corpus/thainer_crf_1_5_1.model"))
     for text in sentences(thai_words(), ""):
         yield "han_solo", han_solo.segment(text)
@@ -97,7 +97,7 @@ def underthesea() -> Answers:
 
 
 def hazm(model: str) -> Answers:
-    # By itself: the package imports fastText and gensim, which tagging does not need.
+    # Imported alone: the package imports fastText and gensim, which tagging does not need.
     tagging = runpy.run_path(str(_folder_of_hazm() / "sequence_tagger.py"))
     tagger, data = tagging["SequenceTagger"](), [list(pairs) for pairs in _persian()]
     if not Path(model).exists():

@@ -17,7 +17,7 @@ from benchmarks.library import crfsuite_options, crfsuite_trainer, sequences
 
 from sparsecrf import Template, Vocabulary, fit
 
-# Only what CRFsuite can learn too: no observation conditions a label pair.
+# Only features that CRFsuite also supports: no observation conditions a label pair.
 TEMPLATE = "".join(
     f"U{n}:%x[{row},{column}]\n" for n, (row, column) in enumerate([(k, c) for c in (0, 1) for k in (-1, 0, 1)])
 )

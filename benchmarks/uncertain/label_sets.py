@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=15_000)
     asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # of small data: labels that the known part lacks
+    warnings.simplefilter("ignore")  # for small data: labels that do not occur in the known part
     print("| data (labels of a word, of all; frequent tokens) | known | score | s | weights |\n|---|---|---|---|---|")
     for folder in asked.folders:
         measure(folder, asked.known, asked.seeds, asked.tokens)
