@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from sparsecrf.__main__ import interrupt, on_interrupt
@@ -33,7 +34,16 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name that cannot be printed must not end the program
     try:
         try:
-            _run()
+            from sparsecrf.cli.quick import quick_call
+
+            call = quick_call(sys.argv[1:])
+            if call is None:
+                from sparsecrf.cli.commands import app
+
+                call = partial(app, prog_name="sparsecrf")
+            on_interrupt(interrupt)
+            call()
+            sys.exit(0)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # may fail on a full disk; at exit the status would already be set
@@ -58,20 +68,6 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-
-
-def _run() -> None:
-    from sparsecrf.cli.quick import quick_call
-
-    call = quick_call(sys.argv[1:])
-    if call is not None:
-        on_interrupt(interrupt)
-        call()
-        sys.exit(0)
-    from sparsecrf.cli.commands import app
-
-    on_interrupt(interrupt)
-    app(prog_name="sparsecrf")
 
 
 def _of_memory(error: BaseException) -> str | None:

@@ -71,7 +71,8 @@ def label(
         ),
     ] = 1.0,
     force: Annotated[
-        bool, Declared("Keep the labels in the last column; predict those that the model does not know.", "--force")
+        bool,
+        Declared("Keep the labels in the last column, and predict only those that the model does not know.", "--force"),
     ] = False,
     constrain: Annotated[
         str | None,

@@ -54,7 +54,7 @@ AnyModel: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-_MISSING = Declared("The label that marks an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
+_MISSING = Declared("The placeholder for an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
 _LABEL_SETS = Declared(
     "Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain it.",
     "--label-sets",
@@ -120,7 +120,7 @@ class Inputs:
     )
     dev: str | None = option(
         None,
-        "Held-out labelled data: scores the model, and records the token error at every iteration or for every model.",
+        "Held-out labelled data, to score the model and record the token error at every iteration or for every model.",
         metavar="FILE",
         capabilities=has(Trait.DEV),
     )

@@ -14,6 +14,7 @@ import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
+from sparsecrf.cli.train import RunOptions
 from sparsecrf.compatibility import OptionError
 from sparsecrf.defaults import ORDER, RHO1, RHO2, SEARCH
 from sparsecrf.options import ModelOptions, option
@@ -94,16 +95,16 @@ def path(
     SIGTERM) writes the models so far and exits with status 130; its last, unfinished model is the best only if there is
     no other.
     """
-    from sparsecrf.cli.reading import read_labelled, recipe_for
+    from sparsecrf.cli.reading import read
     from sparsecrf.path import score_of
 
     _check(output, inputs, fitting, reporting)
-    read = read_labelled(inputs, recipe_for(inputs), threads=fitting.threads, quiet=reporting.quiet)
-    unknown = {} if read.dev is None else read.dev.unknown.at
-    models = _Models(output, read, score_of(score, read.label_names, unknown), fitting.threads)
-    began = time.perf_counter()
-    found = _follow(read, fitting, models, quiet=reporting.quiet)
-    _tell(found, models, reporting, time.perf_counter() - began)
+    with read(inputs, RunOptions(), threads=fitting.threads, quiet=reporting.quiet) as data:
+        unknown = {} if data.dev is None else data.dev.unknown.at
+        models = _Models(output, data, score_of(score, data.label_names, unknown), fitting.threads)
+        began = time.perf_counter()
+        found = _follow(data, fitting, models, quiet=reporting.quiet)
+        _tell(found, models, reporting, time.perf_counter() - began)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -136,7 +137,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import progress
-    from sparsecrf.training.penalties import named
+    from sparsecrf.training.choices import options_for
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", PathWarning)  # reported in our own message
@@ -153,10 +154,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
                 "dev": read.dev,
                 "error": models.score,
             }
-            options |= {**asdict(fitting), "penalty": named(fitting.penalty, read.vocabulary, read.template)}
-            options["parts"] = read.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
-            options["ngram_attributes"] = read.ngram_attributes()
-            return fit_path(read.corpus, **options)
+            return fit_path(read.corpus, **options, **options_for(read, asdict(fitting)))
         except KeyboardInterrupt:
             if not models.points:
                 raise
@@ -196,15 +194,15 @@ class _Models:
     def _scores(self, point: Point) -> tuple[float | None, float | None]:
         """Token error and chunk F1 on the dev data, in percent."""
         from sparsecrf.path.scores import CHUNKS
-        from sparsecrf.training.heldout import token_error
+        from sparsecrf.training.heldout import wrong_tokens
 
         dev, found = self.read.dev, point.fit
         if dev is None or point.error is None or found is None:
             return None, None
         if self.score.name != CHUNKS:
             return point.error, None
-        how: dict[str, Any] = {"threads": self.threads, **found.tables()}
-        return token_error(dev.corpus, found.numbers, found.w, len(dev.unknown.at), **how), 100 - point.error
+        best = found.chain(self.threads).viterbi(dev.corpus)[0]
+        return wrong_tokens(dev.corpus, best, len(dev.unknown.at)).percent, 100 - point.error
 
     def falling(self) -> list[Point]:
         return sorted(self.points, key=lambda point: (-point.rho1, point.rho2))

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
@@ -88,20 +89,12 @@ def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads:
     elif run.cache is not None:
         yield _told(_cached(inputs, recipe, run, threads, quiet), inputs)
     else:
-        yield read_labelled(inputs, recipe, threads=threads, quiet=quiet)
+        from sparsecrf.shards.dataset import read_files
 
-
-def read_labelled(inputs: Inputs, recipe: Recipe, *, threads: int = 1, quiet: bool) -> Dataset:
-    """The data in memory."""
-    from sparsecrf.shards.dataset import read_files
-
-    with progress("reading", _size(inputs), quiet=quiet) as advance:
-
-        def tell(text: str) -> None:
-            say(text, quiet=quiet)
-
-        data = read_files(inputs.data, recipe, inputs.dev, threads=threads, progress=advance, tell=tell)
-    return _told(data, inputs)
+        with progress("reading", _size(inputs), quiet=quiet) as advance:
+            tell = partial(say, quiet=quiet)
+            data = read_files(inputs.data, recipe, inputs.dev, threads=threads, progress=advance, tell=tell)
+        yield _told(data, inputs)
 
 
 def _cached(inputs: Inputs, recipe: Recipe, run: RunOptions, threads: int, quiet: bool) -> Dataset:
@@ -170,7 +163,7 @@ def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, 
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
-    """A client of a scheduler, or of workers that are started here: local:N."""
+    """A Dask client for a scheduler, or for N workers started here (local:N)."""
     from distributed import Client, LocalCluster
 
     from sparsecrf.contrib.dask.cluster import TIMED_OUT, ClusterError

@@ -33,9 +33,8 @@ def unknown_remark(
 ) -> str | None:
     """A warning if the model knows almost none of the attributes of the first tokens of a file, else None.
 
-    A warning if the model knows almost none of the attributes of the first tokens of a file, else None. A model with
-    few weights knows few attributes of any text, but then the text has many of those that it knows: the warning
-    requires both shares to be small. `piece` is the first piece of the file.
+    A model with few weights knows few attributes of any text, but then the text has many of those that it knows: the
+    warning requires both shares to be small. `piece` is the first piece of the file.
     """
     if model.vectors is not None or charset.is_bytes:
         return None  # the model also knows words by their vectors; bytes are not text

@@ -237,7 +237,7 @@ def fit_with_log(
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say
     from sparsecrf.training import fit
-    from sparsecrf.training.penalties import named
+    from sparsecrf.training.choices import options_for
 
     with (
         stopping() as lost,
@@ -254,11 +254,9 @@ def fit_with_log(
             advance(note=doing)
             lost.raise_again()
 
-        penalty = named(fitting.penalty, labelled.vocabulary, labelled.template)
-        options = {**asdict(fitting), "penalty": penalty}
-        del options["label_parts"], options["class_pairs"]  # the data have them
+        options = options_for(labelled, asdict(fitting))
         if fitting.rho1 == AUTO:
-            chosen = _chosen(data, labelled, options, advance, beat)
+            chosen = _chosen(labelled, options, advance, beat)
             say(str(chosen), quiet=quiet)
             options |= chosen.penalties._asdict()
             init = chosen.start if init is None else init
@@ -276,21 +274,18 @@ def fit_with_log(
     return found, write.error
 
 
-def _chosen(
-    data: TrainingData, labelled: Dataset, options: dict[str, Any], advance: Advance, beat: Callable[[str], None]
-) -> Chosen:
+def _chosen(labelled: Dataset, options: dict[str, Any], advance: Advance, beat: Callable[[str], None]) -> Chosen:
     """The penalties that --rho1 auto finds."""
     from sparsecrf.path.auto import choose_for, score_on_dev
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import note
 
-    space = {"parts": data.parts, "ngram_attributes": labelled.ngram_attributes()}
     watch = PathProgress(advance, score_on_dev(labelled).name)
-    return choose_for(labelled, {**options, **space, "callback": lambda record: beat(note(record))}, watch.each)
+    return choose_for(labelled, {**options, "callback": lambda record: beat(note(record))}, watch.each)
 
 
 def show(found: Fit, result: dict[str, Any], reporting: ReportOptions) -> None:
-    """The result for other programs, and as a plot."""
+    """Write the result as JSON for other programs, and as a plot."""
     from sparsecrf.cli.train_report import as_json
     from sparsecrf.contrib.plots import plot_convergence
 

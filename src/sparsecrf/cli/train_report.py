@@ -168,12 +168,12 @@ class DevScores:
 def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     """The scores of the model on the dev data; None without dev data."""
     from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
-    from sparsecrf.training.heldout import best_labels, wrong_tokens
+    from sparsecrf.training.heldout import wrong_tokens
 
     if data.dev is None:
         return None
     dev = data.dev.corpus
-    predicted = best_labels(dev, found.numbers, found.w, threads=threads, **found.tables())
+    predicted = found.chain(threads).viterbi(dev)[0]
     tokens = wrong_tokens(dev, predicted, len(data.dev.unknown.at))
     if score_of("auto", data.label_names).name != CHUNKS:
         return DevScores(tokens, None, None, None)
@@ -221,7 +221,7 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
         return None
-    return f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights, mostly with a lower score"
+    return f"--rho1 {SMALL} would keep about {n // _SMALL_SHARE:,} of these {n:,} weights, usually with a lower score"
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:

@@ -44,8 +44,8 @@ from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import SOLVERS, Fit
-from sparsecrf.training.choices import check_options
-from sparsecrf.training.penalties import PenaltyChoice, named
+from sparsecrf.training.choices import check_options, options_for
+from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
@@ -196,14 +196,10 @@ class TrainingCRF(HasSolverOptions):
             **self._further_options(*_HANDLED_HERE),
         }
 
-    def _penalty(self, data: Dataset) -> dict[str, Any]:
-        """The penalty, which may need the names of attributes and labels."""
-        return {"penalty": named(self.penalty, data.vocabulary, data.template)}
-
-    def _space(self, data: Dataset) -> dict[str, Any]:
-        """The feature space: the maximum number of labels, the attributes of label n-grams, and the parts of labels."""
-        parts = data.label_parts(self.label_parts, self._option("class_pairs"))
-        return {"order": self.order, "ngram_attributes": data.ngram_attributes(), "parts": parts}
+    def _options_for(self, data: Dataset) -> dict[str, Any]:
+        """The same with the feature space and the penalty, for these data."""
+        own = {name: getattr(self, name) for name in ("order", "label_parts", "penalty")}
+        return options_for(data, {**self._options(), **own, "class_pairs": self._option("class_pairs")})
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:
@@ -227,9 +223,8 @@ class TrainingCRF(HasSolverOptions):
             yield PathWatch(self, advance, score, folds)
 
     def _keep(self, data: Dataset, found: Fit) -> None:
-        # Without the attributes that have no weight: most have none, and looking them up would have no effect.
         format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # settings for files to label
-        self.model_ = data.model(found, **format, **estimator_record(data)).compacted()
+        self.model_ = data.model(found, {**format, **estimator_record(data)})
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):

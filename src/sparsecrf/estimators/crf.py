@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
@@ -199,15 +200,14 @@ class CRF(BaseCRF):
         )  # raises for penalties that only `path` supports
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
-        parts = data.label_parts(self.label_parts, self._option("class_pairs"))
+        options = {**self._options_for(data), "rho1": self.rho1}
         init = init_model
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
         if isinstance(init, (str, os.PathLike)):
             init = Model.load(init)
         warn_of_sizes(data)
-        start = None if init is None else weights_in(init, data.vocabulary, parts)
-        options = {"rho1": self.rho1, **self._space(data), **self._penalty(data), **self._options()}
+        start = None if init is None else weights_in(init, data.vocabulary, options["parts"])
         if self.rho1 == AUTO:
             chosen = self._chosen(data, options)
             options |= chosen.penalties._asdict()
@@ -261,12 +261,10 @@ class CRF(BaseCRF):
                 rho1=falling(rho1s),
                 dev=data.dev,
                 error=score,
-                make_model=data.model,
+                make_model=partial(data.model, compacted=False),  # attributes are those of the fits
                 each=watch.each,
                 callback=watch.callback,
-                **self._space(data),
-                **self._penalty(data),
-                **self._options(),
+                **self._options_for(data),
             )
 
 

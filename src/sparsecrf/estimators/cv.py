@@ -44,7 +44,7 @@ class CRFCV(BaseCRF):
     rho1s : values of rho1 to choose from; None means a search: rho1 decreases until the score gets worse, then values
         around the best are tried.
     n_rho, rho_min_ratio : a grid instead of the search: `n_rho` values (20) from where the first weight appears down to
-        `rho_min_ratio` times that (1e-3, or to rho1 = 0.1 if that is lower).
+        `rho_min_ratio` times that (1e-3, or to the default rho1 of `CRF` if that is lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None means 5.
     shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); otherwise folds are
@@ -134,9 +134,7 @@ class CRFCV(BaseCRF):
                 error=score,
                 each=watch.each,
                 callback=watch.callback,
-                **self._space(data),
-                **self._penalty(data),
-                **self._options(),
+                **self._options_for(data),
             )
         self.n_fits_ = (n_folds + 1) * len(path)
         self._choose(data, path)

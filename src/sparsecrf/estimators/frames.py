@@ -55,7 +55,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     """
     if not is_frame(X):
         raise InputError(
-            f"sentences: expected X to be a data frame, found {type(X).__name__}; leave sentences out for lists"
+            f"sentences: expected X to be a data frame, found {type(X).__name__}; omit sentences for lists"
         )
     columns = list(X.columns)
     names, values = _told_apart_by(X, sentences)
@@ -279,7 +279,7 @@ def warn_of_unused(X: Any, template: Template | None) -> None:
         return
     names = [repr(name) for name in frames[0].columns]
     read, others = names[: template.n_columns], names[template.n_columns :]
-    taken = f"column {read[0]} is taken for the word" if len(read) == 1 else f"the template reads {', '.join(read)}"
+    taken = f"column {read[0]} is used as the word" if len(read) == 1 else f"the template reads {', '.join(read)}"
     warn_caller(
         f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used. The first columns are read"
     )

@@ -77,7 +77,7 @@ def read_sequences(
     _warn_of_ignored_columns(recipe, template, items.first())
     reader, vectors = VectorReader.of(items.first()), recipe.word_vectors
     if reader is not None and vectors is not None:
-        raise InputError("vectors: expected tokens without vectors of their own, found some with them")
+        raise InputError("vectors: expected tokens without vectors, found tokens that have them")
     recipe = replace(recipe, lines=template)
     vocabulary, seen = recipe.vocabulary(files=False), StringTable()  # words, if they have vectors
     name_columns(vocabulary.attributes, 0 if vectors is None else vectors.n_dense)

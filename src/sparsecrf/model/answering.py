@@ -53,9 +53,9 @@ class AnsweringModel:
         """
         if dense is not None:
             if self.vectors is not None:
-                raise InputError("dense: expected none for a model that looks up its own word vectors, found some")
+                raise InputError("dense: not supported by a model that looks up its own word vectors")
             if self.dense is None:
-                raise InputError("dense: expected none for a model without dense columns, found some")
+                raise InputError("dense: not supported by a model without dense columns")
             X = paired(X, dense)
         return self._encode(self.checked(X), y)
 

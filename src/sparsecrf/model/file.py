@@ -25,10 +25,12 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import InputError, ModelParts, StringTable
 from sparsecrf.encoding.ngrams import Ngrams
+from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import Array, pack
 from sparsecrf.model.compact import in_byte_order, pack_arrays
@@ -54,13 +56,37 @@ class Parts(NamedTuple):
     numbers: Any  #: [K] int64, the features by number, in ascending order
     w: Any  #: [K] float64, their weights
     start: bool  #: whether the first position has the start label before it
-    template: Template | None
-    n_columns: int  #: columns of observations; 0 means any number
-    training: dict[str, Any]  #: how the weights were found, in JSON values
+    template: Template | None = None
+    n_columns: int = 0  #: columns of observations; 0 means any number
+    training: Mapping[str, Any] = MappingProxyType({})  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: label n-grams of the last features, in order
     dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None means no vectors
     label_parts: LabelParts | None = None  #: parts of labels; None means no parts
     vectors: WordVectors | None = None  #: word vectors; None if the model has none
+
+
+def used(parts: Parts) -> Parts:
+    """The same model without zero weights and attributes that have no other: what a file stores."""
+    import numpy as np
+
+    ngrams = Ngrams.none() if parts.ngrams is None else parts.ngrams
+    numbering = Numbering.with_parts(len(parts.labels), len(parts.attributes), parts.label_parts)
+    n_pairs = len(parts.w) - len(ngrams.attribute)
+    longer = ngrams.where(parts.w[n_pairs:] != 0)
+    numbers = parts.numbers[:n_pairs][parts.w[:n_pairs] != 0]
+    attribute = numbering.attribute(numbers)
+    stays = np.zeros(len(parts.attributes), dtype=np.bool_)
+    stays[attribute] = stays[longer.attribute] = True
+    kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1  # x becomes its index among those that stay
+    numbers = numbering.moved(numbers, place_of[attribute], len(kept))
+    if longer:
+        longer = longer._replace(attribute=place_of[longer.attribute].astype(np.int32))
+        first = numbering._replace(n_attributes=len(kept)).first_ngram
+        numbers = np.concatenate([numbers, first + np.arange(len(longer.attribute))])
+    names = StringTable()
+    for x in kept.tolist():
+        names.intern(parts.attributes[x])
+    return parts._replace(attributes=names, numbers=numbers, w=parts.w[parts.w != 0], ngrams=longer or None)
 
 
 def save(content: bytes, path: str | os.PathLike[str]) -> None:
@@ -85,7 +111,7 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
         parts = in_byte_order(parts)
         arrays = pack_arrays(parts, *compact)
     try:
-        training = json.dumps(parts.training, allow_nan=False)
+        training = json.dumps(dict(parts.training), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"training record: expected JSON values (null for non-finite numbers), {error}") from error
     metadata = {

@@ -6,18 +6,17 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from sparsecrf._core import FeatureSet, InputError, ModelParts, StringTable
+from sparsecrf._core import FeatureSet, InputError, ModelParts
 from sparsecrf._core import Model as CoreModel
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
-from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
 from sparsecrf.lazy import lazy
 from sparsecrf.model.answering import AnsweringModel
 from sparsecrf.model.calibration import without_calibration
 from sparsecrf.model.compact import RECORD, kind_of, rounded
-from sparsecrf.model.file import Parts, from_bytes, options_of, read, save, to_bytes
+from sparsecrf.model.file import Parts, from_bytes, options_of, read, save, to_bytes, used
 from sparsecrf.model.limits import label_id
 from sparsecrf.model.tokens import TokenCheck
 
@@ -75,11 +74,13 @@ class Model(AnsweringModel):
                 f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
-            raise InputError(f"label_parts: expected the {features.n_parts} parts of the features, found others")
+            raise InputError(
+                f"label_parts: expected the {features.n_parts} parts of the features, found different ones"
+            )
         if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
-            raise InputError("label_parts: expected the classes of the features, found others")
+            raise InputError("label_parts: expected the classes of the features, found different ones")
         if label_parts is not None and dense is not None:
-            raise InputError("label_parts: expected none with dense columns, found some")
+            raise InputError("label_parts: not supported with dense columns")
         if vectors is not None and (dense is None or dense.width != vectors.n_dense):
             found_width = "none" if dense is None else dense.width
             raise InputError(f"vectors: expected those of the dense columns, {found_width}, found {vectors.n_dense}")
@@ -191,7 +192,8 @@ class Model(AnsweringModel):
         return cls(vocabulary, features, parts.w, **options_of(parts, source))
 
     @classmethod
-    def _of(cls, parts: Parts, source: str) -> Model:
+    def _of(cls, parts: Parts, source: str = "model") -> Model:
+        """The model with this content; errors call it `source`."""
         n_labels, n_attributes = len(parts.labels), len(parts.attributes)
         try:
             table = None if parts.ngrams is None else parts.ngrams.table(n_labels)
@@ -247,7 +249,7 @@ class Model(AnsweringModel):
         Labels are the same, probabilities up to rounding. Which attributes condition label pairs now follows from the
         weights.
         """
-        return self._of(self._parts(), "model")
+        return self._of(self._parts())
 
     def scaled(self, factor: float) -> Model:
         """The model with all weights multiplied by a number: the larger, the more confident. If it is positive, the
@@ -272,31 +274,11 @@ class Model(AnsweringModel):
         return self._with(features=features, w=w, label_parts=None)
 
     def _parts(self) -> Parts:
-        """What a file stores: nonzero weights, and the attributes that have one."""
-        import numpy as np
-
-        features, n_pairs = self.features, len(self.features) - self.features.n_ngram
-        active = np.flatnonzero(self.w[:n_pairs])
-        longer = Ngrams.of(features).where(self.w[n_pairs:] != 0)
-        attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute])[active]
-        stays = np.zeros(features.n_attributes, dtype=np.bool_)
-        stays[attribute] = stays[longer.attribute] = True
-        kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1
-        # x becomes its index among the remaining attributes.
-        place = place_of[attribute]
-        numbers = Numbering.of(features).moved(features.numbers[active], place, len(kept))
-        w = self.w[self.w != 0]
-        ngrams = None
-        if longer:
-            ngrams = longer._replace(attribute=place_of[longer.attribute].astype(np.int32))
-            first = Numbering.of(features)._replace(n_attributes=len(kept)).first_ngram
-            numbers = np.concatenate([numbers, first + np.arange(len(longer.attribute))])
-        old_names, names = self.vocabulary.attributes, StringTable()
-        for x in kept.tolist():
-            names.intern(old_names[x])
+        """What a file stores."""
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
-        more = (ngrams, self.dense, self.label_parts, self.vectors)
-        return Parts(self.vocabulary.labels, names, numbers, w, *about, *more)
+        more = (Ngrams.of(self.features), self.dense, self.label_parts, self.vectors)
+        names = self.vocabulary
+        return used(Parts(names.labels, names.attributes, self.features.numbers, self.w, *about, *more))
 
     # pickle, joblib and skops store a model as its file.
     def __getstate__(self) -> dict[str, bytes]:

@@ -55,8 +55,8 @@ def cross_validate(
     """The path of the whole corpus, with errors from parts that are held out in turn.
 
     `folds` is the number of parts, or an iterable of pairs: the sequences to train on, and those to hold out. Sequences
-    are assigned to parts at random, those of one of the `groups` (a value for each sequence) to the same part; without
-    `shuffle`, parts are consecutive. `seed` is for this assignment and for the stochastic solvers.
+    are assigned to parts at random; `groups` has a value for each sequence, and sequences with the same value stay in
+    one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the stochastic solvers.
 
     All paths have the same penalties, found or given as for `path`; a search looks at the mean error
     over the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The

@@ -21,7 +21,7 @@ from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Fit, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
-from sparsecrf.training.heldout import best_labels, check_same_vocabulary
+from sparsecrf.training.heldout import check_same_vocabulary
 from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def path(
 
     With `dev`, a corpus encoded by the same vocabulary, and no values given, the search decreases rho1 until the score
     gets worse, then refines around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a geometric grid
-    instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to 0.1 if that is lower), which is
-    also the default without `dev`; `rho1` gives the values, decreasing. A best value at an edge gives a `PathWarning`.
-    With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
+    instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to the default rho1 if that is
+    lower), which is also the default without `dev`; `rho1` gives the values, decreasing. A best value at an edge gives
+    a `PathWarning`. With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
 
     `error` scores the fits: one of `score_of`, or a function of a corpus and its predicted labels.
     `options` are those of `fit`; with `patience`, every fit also stops by its token error on `dev`.
@@ -190,8 +190,7 @@ def _distance(rho2: float, other: float) -> float:
 
 
 def error_of(corpus: Corpus, found: Fit, error: ErrorRate, threads: int) -> float:
-    labels = best_labels(corpus, found.numbers, found.w, threads=threads, **found.tables())
-    return error(corpus, labels)
+    return error(corpus, found.chain(threads).viterbi(corpus)[0])
 
 
 def seconds_of(found: Fit) -> float:

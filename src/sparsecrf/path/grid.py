@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, ORDER_FACTOR, PENALTY, RHO_MIN, RHO_MIN_RATIO
+from sparsecrf.defaults import GROUP_WEIGHT, N_RHO, ORDER_FACTOR, PENALTY, RHO1, RHO_MIN_RATIO
 from sparsecrf.shards import Shards
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
@@ -58,7 +58,11 @@ def rho_max(
         # Only features whose expectation could exceed that are checked; none is missed. If no observed feature has a
         # gradient, all are checked.
         bounded = Objective(data, ElasticNet(largest, 0.0))
-        largest = dual_norm(bounded.outside(known, np.zeros(known.size)) if largest > 0 else bounded.hopeful())
+        if largest > 0:
+            wide, _, _, g = bounded.screen(known, np.zeros(known.size))
+            largest = unit.on(wide.numbers).dual_norm(np.abs(g))
+        else:
+            largest = dual_norm(bounded.hopeful())
     return largest
 
 
@@ -147,8 +151,8 @@ def plan(
     scored: bool,
     **penalty: Any,
 ) -> GivenValues | Search:
-    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. `penalty`: as needed by
-    `rho_max`."""
+    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. Without a ratio, the
+    grid reaches the default rho1. `penalty`: as needed by `rho_max`."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
@@ -162,5 +166,5 @@ def plan(
     if scored and n_rho is None and rho_min_ratio is None and largest > 0:
         return Search(largest)
     if rho_min_ratio is None:
-        rho_min_ratio = min(RHO_MIN_RATIO, RHO_MIN / largest) if largest > 0 else 1.0
+        rho_min_ratio = min(RHO_MIN_RATIO, RHO1 / largest) if largest > 0 else 1.0
     return GivenValues((largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)).tolist())

@@ -68,7 +68,7 @@ Progress = Callable[[int], None]
 class Fitted(Protocol):
     """The part of a `Fit` that a model is made from."""
 
-    def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any], **options: Any) -> Model: ...
+    def model(self, vocabulary: Vocabulary, *, compacted: bool, note: Mapping[str, Any], **options: Any) -> Model: ...
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Dataset:
     def corpus(self) -> Corpus:
         """The data in memory."""
         if not isinstance(self.shards, Corpus):
-            raise InputError("data: expected them in memory, found shards")
+            raise InputError("data: expected data in memory, found shards")
         return self.shards
 
     def release(self) -> None:
@@ -119,14 +119,16 @@ class Dataset:
         """The ids of the attributes that condition label n-grams; None means all that condition pairs."""
         return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
 
-    def model(self, found: Fitted, **note: Any) -> Model:
-        """The model of a fit to these data; `note`: more entries of its training record."""
+    def model(self, found: Fitted, note: Mapping[str, Any] | None = None, *, compacted: bool = True) -> Model:
+        """The model of a fit to these data, by default without attributes that have no weight; `note`: more entries of
+        its training record."""
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
         # A template that ignores the last columns lets the model label data without them, such as plain text.
         reads_all = self.template is None or self.template.n_columns >= self.n_columns
         made = found.model(
             self.vocabulary,
-            note={**self.recipe.record, **kind, **self.tokenizer, **note},
+            compacted=compacted,
+            note={**self.recipe.record, **kind, **self.tokenizer, **(note or {})},
             template=self.template,
             n_columns=self.n_columns if reads_all else 0,
             dense=self.dense,

@@ -200,7 +200,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         json.dumps(entries, ensure_ascii=False).encode()  # an escape may have made half a character
         whole = isinstance(entries, dict) and entries.pop("digest", None) == _digest(entries)
     except (ValueError, RecursionError) as error:
-        raise damaged(folder, f"{file}: expected JSON, found something else ({error})") from error
+        raise damaged(folder, f"{file}: expected JSON, found other content ({error})") from error
     if not whole:
         raise damaged(folder, f"{file}: expected content with its digest, found damaged content")
     found = entries.get("format"), entries.get("version")

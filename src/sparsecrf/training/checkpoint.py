@@ -115,7 +115,7 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, InputError) and str(error).startswith(str(self.path)):
                 raise
-            raise InputError(f"{self.path}: expected the state of a run, found something else ({error})") from error
+            raise InputError(f"{self.path}: expected the state of a run, found other content ({error})") from error
 
     def _take_over(self, ngrams: NgramSpace, table: Ngrams) -> None:
         """Put the label n-grams of the file first in the table of the data, as they were in the run."""

@@ -11,6 +11,7 @@ from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Tr
 from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
 from sparsecrf.options import PRIOR, FitOptions, Rho1Choice, options_of
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import solvers
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.penalties import kind_of
@@ -42,6 +43,16 @@ def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
         if given[name] is not default and given[name] != default:
             found.append(Choice(name, _shown(given[name]), declared.capabilities))
     return found
+
+
+def options_for(data: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of `fit` with what they mean for these data: the parts of the labels instead of `label_parts` and
+    `class_pairs`, the attributes of label n-grams, and the penalty with the names that it needs."""
+    options = dict(given)
+    options["parts"] = data.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
+    options["ngram_attributes"] = data.ngram_attributes()
+    options["penalty"] = kind_of(options["penalty"]).named(data.vocabulary, data.template)
+    return options
 
 
 def _solver(name: Any) -> Capabilities:

@@ -63,7 +63,7 @@ class TrainingData:
         #: Features of dense columns, in ascending order. They occur at every position and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
-        #: Features of three labels and more; None if there are none.
+        #: Features of three or more labels; None if there are none.
         self.ngrams: NgramSpace | None = None
         #: Properties of the data and the space that other choices depend on.
         self.choices = self._choices(listed=numbers is not None)

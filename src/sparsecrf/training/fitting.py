@@ -102,10 +102,10 @@ def fit(
     differ from the prior are counted. For auto, owlqn, lbfgs and fista. The solver `auto` is `dual` with few labels and
     small penalties, otherwise `proximal`: see `solver` of the result. `callback` gets the fields of a `Record` at every
     iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
-    iteration, `watch` with the weights and the gradient of every iteration, before `callback`. `solver_options` go to
-    the solver. `certify=False` skips the final work, about five passes, that makes the certified `gap` of the result as
-    small as possible. `seed` determines the order of sequences in stochastic solvers, which stop after 50 epochs unless
-    `max_iter` is given.
+    iteration, `watch` with the weights and the gradient (NaN for dual) of every iteration, before `callback`.
+    `solver_options` go to the solver. `certify=False` skips the final work, about five passes, that makes the certified
+    `gap` of the result as small as possible. `seed` determines the order of sequences in stochastic solvers, which stop
+    after 50 epochs unless `max_iter` is given.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
     (`heldout.wrong_tokens`). With
@@ -149,7 +149,7 @@ def fit(
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
         if init.parts != prepared.parts:
-            raise InputError("init: expected a fit with the same label parts, found one with others")
+            raise InputError("init: expected a fit with the same label parts, found one with different parts")
     held_out = _dev(corpus, dev, patience, threads, prepared, prior)
     keeper = resumed = None
     if checkpoint is not None:

@@ -153,7 +153,7 @@ class Tree(Grouping):
 
 
 def _below(cells: Cells) -> dict[str, Keys]:
-    """The levels of strings s of two labels and more: those longer than s, then with s itself."""
+    """The levels of strings s of two or more labels: those longer than s, then with s itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
     number: dict[Any, int] = {}  # numbers of pairs (x, s)
@@ -240,4 +240,4 @@ class FeatureGroups(Grouping):
         return OwnGroups(self, vocabulary)
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
-        raise InputError("penalty: expected groups with names of features, found some without: see `named`")
+        raise InputError("penalty: expected groups that have the names of features: see `named`")

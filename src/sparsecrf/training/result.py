@@ -8,13 +8,14 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from sparsecrf._core import Corpus
+from sparsecrf._core import Chain, Corpus, FeatureSet
 from sparsecrf.defaults import ORDER, PENALTY
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
+from sparsecrf.model.file import Parts, used
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
@@ -78,30 +79,37 @@ class Fit:
         ]
         return html_table("Fit", ["", ""], rows)
 
-    def model(self, vocabulary: Vocabulary, *, note: Mapping[str, Any] | None = None, **options: Any) -> Model:
+    def model(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        note: Mapping[str, Any] | None = None,
+        compacted: bool = False,
+        **options: Any,
+    ) -> Model:
         """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
-        and vectors. `note`: more entries of the training record.
+        and vectors. `note`: more entries of the training record. `compacted`: as by `Model.compacted`, without
+        attributes that have no weight.
 
         Names that were added to the vocabulary later are left out.
         """
-        from sparsecrf._core import FeatureSet
-
         vocabulary = vocabulary.first(self.corpus.n_labels, self.corpus.n_attributes)
-        Y, X = self.corpus.n_labels, self.corpus.n_attributes
-        features = FeatureSet.from_numbers(Y, X, self.numbers, *self.tables().values())
-        return Model(
-            vocabulary,
-            features,
-            self.w,
-            training={**self.training_record(), **(note or {})},
-            label_parts=self.parts,
-            **options,
-        )
+        options |= {"training": {**self.training_record(), **(note or {})}, "label_parts": self.parts}
+        if not compacted:
+            return Model(vocabulary, self.features, self.w, **options)
+        names = (vocabulary.labels, vocabulary.attributes)
+        return Model._of(used(Parts(*names, self.numbers, self.w, vocabulary.start, ngrams=self.ngrams, **options)))
 
-    def tables(self) -> dict[str, Any]:
-        """The n-grams and label parts that feature numbers refer to, as arguments for `heldout.best_labels`."""
+    @property
+    def features(self) -> FeatureSet:
+        """The features that are not zero, by ids of the corpus."""
         part_rows = None if self.parts is None else self.parts.core
-        return {"ngrams": self.ngrams.table(self.corpus.n_labels), "part_rows": part_rows}
+        Y, X = self.corpus.n_labels, self.corpus.n_attributes
+        return FeatureSet.from_numbers(Y, X, self.numbers, self.ngrams.table(Y), part_rows)
+
+    def chain(self, threads: int = 0) -> Chain:
+        """Labels other corpora with the same vocabulary."""
+        return Chain(self.features, self.w, threads=threads)
 
     @property
     def penalty(self) -> str:

@@ -19,7 +19,7 @@ from sparsecrf.model.spans import SpanReader
 from sparsecrf.path.folds import dealt
 from sparsecrf.progress import progress
 from sparsecrf.shards.dataset import Dataset
-from sparsecrf.training import Weights, fit
+from sparsecrf.training import Fit, Weights, fit
 from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.feature_sets import Floats, Numbers
 
@@ -108,7 +108,7 @@ def judged_folds(
             raise KeyboardInterrupt
         start = Weights(found.numbers, found.w, found.ngrams)
         reach = max(2, int(found.ngrams.length.max(initial=0)))
-        yield judge.of(number, out, data.model(found), reach)
+        yield judge.of(number, out, found, data.model(found), reach)
 
 
 def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
@@ -141,12 +141,12 @@ class _Judge:
         self._names = data.names.labels(self._texts)  # label names as the user gave them
         self._place = _sequence_numbers(data)
 
-    def of(self, number: int, sequences: Numbers, model: Model, reach: int) -> Judged:
-        chain, out = model.chain_with(self._threads), self._corpus.subset(sequences)
+    def of(self, number: int, sequences: Numbers, found: Fit, model: Model, reach: int) -> Judged:
+        chain, out = found.chain(self._threads), self._corpus.subset(sequences)
         places = self._place[sequences]
         best, _ = chain.viterbi(out)
         tokens = self._tokens(chain, out, places, reach)
-        return Judged(number, sequences, model.compacted(), tokens, self._judged_spans(chain, out, places, best))
+        return Judged(number, sequences, model, tokens, self._judged_spans(chain, out, places, best))
 
     def _tokens(self, chain: Chain, out: Corpus, places: Numbers, reach: int) -> list[Suspect]:
         known = np.flatnonzero(out.labels >= 0)
@@ -219,7 +219,7 @@ def audit(
     crf._check_one_fit()
     penalties_of(crf.rho1, crf.rho2)  # raises for penalties that need a search
     data = crf._encoded(X, y, None, lengths, sentences)
-    options = {**crf._space(data), **crf._penalty(data), **crf._options(), "rho1": crf.rho1}
+    options = {**crf._options_for(data), "rho1": crf.rho1}
     seed = options.pop("seed")
     with progress("audit", folds, quiet=not crf.verbose) as advance:
         judged = []

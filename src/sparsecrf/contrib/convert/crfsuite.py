@@ -211,7 +211,7 @@ def as_written(model: Model) -> Written:
     import numpy as np
 
     if model.dense is not None:
-        raise InputError("CRFsuite models cannot contain vectors: expected a model without them, found some")
+        raise InputError("CRFsuite models cannot contain vectors, but this model has some")
     small = model.without_parts().compacted()
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes

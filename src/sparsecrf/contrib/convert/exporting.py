@@ -63,7 +63,7 @@ def exported(model: Model, tool: Tool) -> Exported:
             f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
         )
     if model.dense is not None:
-        raise InputError(f"{tool.name} models cannot contain vectors: expected a model without them, found some")
+        raise InputError(f"{tool.name} models cannot contain vectors, but this model has some")
     small = model.without_parts().compacted()
     if small.features.n_ngram:
         n = small.features.n_ngram

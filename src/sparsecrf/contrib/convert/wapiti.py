@@ -101,7 +101,9 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     template = _template(lines, source, charset)
     if unigrams_only == [1]:
         if any(line[:1] != "u" for line in lines):
-            raise InputError(f"{source}: expected only lines u in the template of a maxent model, found others")
+            raise InputError(
+                f"{source}: expected only lines u in the template of a maxent model, found lines of other kinds"
+            )
         attributes = [name[1:] for name in attributes]
     cells = (unigram, w[is_unigram]), (bigram, w[~is_unigram])
     return assemble(source, labels, attributes, *cells, tool="wapiti", template=template)

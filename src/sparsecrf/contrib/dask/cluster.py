@@ -20,6 +20,7 @@ from distributed.scheduler import KilledWorker
 from sparsecrf._core import InputError
 from sparsecrf.interrupts import LostInterrupt
 from sparsecrf.shards import LET_GO, Shard, merge_tree
+from sparsecrf.shards.shards import itself
 
 Answer = TypeVar("Answer")
 
@@ -77,7 +78,7 @@ class Cluster:
 
     def share(self, value: Any) -> Future:
         """A task that returns a value. Data scattered to a worker would be lost with that worker; a task is rerun."""
-        return self.submit(_itself, value, name="value")
+        return self.submit(itself, value, name="value")
 
     def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
         """One task that merges them all, through a tree of tasks; see `merge_tree`."""
@@ -175,7 +176,8 @@ def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer
 
 
 def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any) -> Answer:
-    return named_errors(k, question, shard, *map(_aligned, arguments))
+    with shard.at_work():
+        return named_errors(k, question, shard, *map(_aligned, arguments))
 
 
 def _aligned(value: Any) -> Any:
@@ -183,10 +185,6 @@ def _aligned(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 @contextmanager

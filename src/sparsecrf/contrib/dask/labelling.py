@@ -13,6 +13,7 @@ from distributed import Client
 from sparsecrf._core import InputError
 from sparsecrf.contrib.dask.cluster import named_errors
 from sparsecrf.model import Model
+from sparsecrf.shards.shards import itself
 
 
 def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> Any:
@@ -27,7 +28,7 @@ def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> A
 def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
     """answer(model, sequences) of each partition. `model` is anything that can be pickled."""
     # A task instead of scattered data: it is rerun if its worker is lost.
-    sent = client.submit(_itself, model, pure=False)
+    sent = client.submit(itself, model, pure=False)
     work = partial(_partition, answer)
     if not isinstance(X, (Bag, list, tuple)):
         raise InputError(f"X: expected a bag, or a list of partitions, found {type(X).__name__}")
@@ -48,7 +49,3 @@ def _marginals(model: Model, X: list[Any]) -> list[Any]:
     import numpy as np
 
     return [model.marginals(x) if len(x) else np.empty((0, len(model.labels))) for x in X]
-
-
-def _itself(value: Any) -> Any:
-    return value

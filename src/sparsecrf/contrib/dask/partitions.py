@@ -55,7 +55,7 @@ class Sequences:
         if y is None:
             pairs = [pair for pair in X if isinstance(pair, tuple) and len(pair) == 2]
             if len(pairs) != len(X):
-                raise InputError("expected pairs (tokens, labels) if y is not given, found something else")
+                raise InputError("expected pairs (tokens, labels) if y is not given, found other elements")
             X, y = [tokens for tokens, _ in pairs], [labels for _, labels in pairs]
         if len(X) == 0:
             raise InputError("expected sequences, found none")

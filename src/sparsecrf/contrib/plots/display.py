@@ -17,6 +17,7 @@ from sparsecrf.contrib.plots.files import check_matplotlib, rendered, save_figur
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import Self
 
 COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a column and of a page of a journal
 TALLEST = 9.0  # inches
@@ -83,7 +84,7 @@ class Display:
     ) -> Iterator[tuple[Axes, ...]]:
         """The axes to draw on: those of the caller, or `rows` by `columns` new ones on a figure of `size` inches.
 
-        With `share`, panels above each other have one x axis. `main` says which panel `ax_` is.
+        With `share`, panels in one column share their x axis. `main` says which panel `ax_` is.
         """
         check_matplotlib()
         import matplotlib
@@ -110,6 +111,15 @@ class Display:
     def _keep(self, axes: tuple[Axes, ...], main: int) -> None:
         figure: Any = axes[main].figure
         self.axes_, self.ax_, self.figure_ = axes, axes[main], figure
+
+
+class ModelDisplay(Display):
+    """A plot of a model, made by `from_model`."""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """As `from_model`, for a fitted `CRF`."""
+        return cls.from_model(estimator.model_, **options)  # type: ignore[attr-defined, no-any-return]
 
 
 def _given(ax: Any, n: int) -> tuple[Axes, ...]:

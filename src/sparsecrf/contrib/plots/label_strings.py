@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
-from sparsecrf.contrib.plots.display import COLOURS, PAGE, TALLEST, Display, printable
+from sparsecrf.contrib.plots.display import COLOURS, PAGE, TALLEST, ModelDisplay, printable
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -16,7 +16,7 @@ TOP = 30  # strings that are drawn
 _LONGEST = 48  # characters of a string of labels
 
 
-class LabelStringsDisplay(Display):
+class LabelStringsDisplay(ModelDisplay):
     """Weights by number of labels, and a bar for each of the longest strings of three labels or more."""
 
     def __init__(self, strings: Sequence[LabelString], by_length: Sequence[int]) -> None:
@@ -29,11 +29,6 @@ class LabelStringsDisplay(Display):
     def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
         """From a model; the `top` longest strings (None means all), ties by the largest sum of |w|."""
         return cls(longest_strings(model, top), weights_by_length(model))
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, **options: Any) -> LabelStringsDisplay:
-        """As `from_model`, for a fitted `CRF`."""
-        return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None) -> LabelStringsDisplay:
         """Two panels. Above: the number of weights, on a logarithmic scale. Below: for each string the sums of its

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.explain.weights import START
-from sparsecrf.contrib.plots.display import Display
+from sparsecrf.contrib.plots.display import ModelDisplay
 from sparsecrf.contrib.plots.heatmap import (
     MOST_NUMBERS,
     add_bar,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
 
 
-class TransitionsDisplay(Display):
+class TransitionsDisplay(ModelDisplay):
     """A matrix of weights, previous label by label, the row of the start on top."""
 
     def __init__(self, matrix: Any, labels: Sequence[str], *, start: bool = True) -> None:
@@ -44,11 +44,6 @@ class TransitionsDisplay(Display):
         chosen = list(range(Y)) if labels is None else [model.labels.index(name) for name in labels]
         matrix = model.transitions()[np.ix_([*chosen, Y] if start else chosen, chosen)]
         return cls(matrix, [model.labels[k] for k in chosen], start=start)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, **options: Any) -> TransitionsDisplay:
-        """As `from_model`, for a fitted `CRF`."""
-        return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None, *, numbers: bool | None = None) -> TransitionsDisplay:
         """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None means up to 12

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.plots.display import Display, printable
+from sparsecrf.contrib.plots.display import ModelDisplay, printable
 from sparsecrf.contrib.plots.heatmap import Floats, add_bar, draw_cells, name_panels, pooled, size
 from sparsecrf.encoding.template_groups import MACRO, by_line
 
@@ -20,7 +20,7 @@ TOP = 40  # attributes shown by default
 _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}
 
 
-class WeightsDisplay(Display):
+class WeightsDisplay(ModelDisplay):
     """Heat maps of |mu[x, y]| and of the sum over y' of |lambda[x, y', y]|, the start label among the y'."""
 
     def __init__(self, mu: Any, lam: Any, attributes: Sequence[str], labels: Sequence[str], *, head: str = "") -> None:
@@ -79,11 +79,6 @@ class WeightsDisplay(Display):
         rows = [names[k] for k in chosen]
         mu, lam = (sizes[:, columns] for sizes in _sizes(model.without_parts(), chosen))
         return cls(mu, lam, rows, [model.labels[k] for k in columns], head=head)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, **options: Any) -> WeightsDisplay:
-        """As `from_model`, for a fitted `CRF`."""
-        return cls.from_model(estimator.model_, **options)
 
     def plot(self, ax: Any = None, *, kind: str = "auto") -> WeightsDisplay:
         """`kind`: `mu`, `lambda`, `both`, or `auto`: both if there is any lambda.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from http import HTTPStatus
 from math import exp
 from typing import Any
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.contrib.serve.errors import RequestError, too_large, wrong
 from sparsecrf.contrib.serve.limits import EXPLAINED_PER_REQUEST, NUMBERS_PER_TOKEN, Limits
 from sparsecrf.contrib.serve.request import INPUTS, LabelRequest
 from sparsecrf.encoding.mentions import with_mentions
@@ -162,23 +161,15 @@ class _Clock:
     def check(self, done: int) -> None:
         self.done = done
         if time.monotonic() > self._deadline:
-            raise RequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a request that can be answered within {self._limits.seconds:g} s",
-                f"{self._n} sentences, of which {done} were labelled by then",
-                where="time",
-                instead="several requests with fewer sentences each",
-            )
+            expected = f"a request that can be answered within {self._limits.seconds:g} s"
+            raise too_large(expected, f"{self._n} sentences, of which {done} were labelled by then", "time")
 
 
 def check_input(model: Model, request: LabelRequest) -> None:
     """Raise if the sentences are not in a form that the model reads."""
     if request.kind not in inputs_of(model):
         takes = " or ".join(inputs_of(model))
-        raise RequestError(
-            HTTPStatus.UNPROCESSABLE_ENTITY, f"{takes} for this model", request.kind, where="the request",
-            instead=_instead(model),
-        )  # fmt: skip
+        raise wrong(f"{takes} for this model", request.kind, "the request", _instead(model))
 
 
 def inputs_of(model: Model) -> list[str]:
@@ -214,7 +205,4 @@ def _check_size(model: Model, request: LabelRequest, limits: Limits) -> None:
         ("tokens with explain", request.n_tokens * request.explain, min(EXPLAINED_PER_REQUEST, limits.tokens)),
     ):
         if found > at_most:
-            raise RequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {at_most} {what}", f"{found}", where="the request",
-                instead="several requests with fewer sentences each",
-            )  # fmt: skip
+            raise too_large(f"at most {at_most} {what}", f"{found}", "the request")

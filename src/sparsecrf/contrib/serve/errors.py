@@ -32,16 +32,27 @@ class RequestError(Exception):
         self.status, self.headers = status, headers or {}
         self._fields = {"expected": expected, "found": found, "where": where, "instead": instead}
 
-    @classmethod
-    def of_input(cls, error: InputError, where: str, instead: str) -> RequestError:
+    @staticmethod
+    def of_input(error: InputError, where: str, instead: str) -> RequestError:
         """An error of the model about its input, located in the request."""
         parts = _MESSAGE.fullmatch(str(error))
         expected, found = "sentences that the model can label", str(error)
         if parts is not None:
             expected, found = parts["expected"], parts["found"]
             where = f"{where}, {parts['position']}" if parts["position"] else where
-        return cls(HTTPStatus.UNPROCESSABLE_ENTITY, expected, found, where=where, instead=instead)
+        return wrong(expected, found, where, instead)
 
     def body(self) -> bytes:
         fields: dict[str, Any] = {"status": int(self.status), "message": str(self), **self._fields}
         return json.dumps({"error": fields}).encode()  # in ASCII: the input may contain half a character
+
+
+def too_large(expected: str, found: str, where: str) -> RequestError:
+    """The error for more than one request may ask for."""
+    status, instead = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "several requests with fewer sentences each"
+    return RequestError(status, expected, found, where=where, instead=instead)
+
+
+def wrong(expected: str, found: str, where: str, instead: str = "") -> RequestError:
+    """The error for a request that cannot be understood, or that the model cannot answer."""
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, expected, found, where=where, instead=instead)

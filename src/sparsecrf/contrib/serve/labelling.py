@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from sparsecrf.contrib.serve.answer import answer
-from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.contrib.serve.errors import RequestError, too_large
 from sparsecrf.contrib.serve.limits import BODIES, Limits
 from sparsecrf.contrib.serve.metrics import Metrics
 from sparsecrf.contrib.serve.models import ServedModels
@@ -204,10 +204,7 @@ class _Room:
         """Reserve this many bytes in total."""
         limit = self._labelling._limits.body
         if size > limit:
-            raise RequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limit} bytes", f"{size} or more", where="body",
-                instead="several requests with fewer sentences each",
-            )  # fmt: skip
+            raise too_large(f"at most {limit} bytes", f"{size} or more", "body")
         more = max(0, size - self.taken)
         if more and self._labelling._bytes + more > BODIES * limit:
             raise busy("more requests than fit into memory")

@@ -13,7 +13,7 @@ from typing import Any
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import OptionError
 from sparsecrf.contrib.serve.answer import inputs_of, n_columns
-from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.contrib.serve.errors import RequestError, wrong
 from sparsecrf.encoding.token_survey import tokenizer_of
 from sparsecrf.model import Model
 from sparsecrf.model.file import IN_MEMORY
@@ -63,10 +63,8 @@ class ServedModels:
             return next(iter(self._by_name.values()))
         known = ", ".join(self._by_name)
         if name is None:
-            raise RequestError(
-                HTTPStatus.UNPROCESSABLE_ENTITY, f"the name of a model ({known})", "none", where="model",
-                instead=f'"model": "{next(iter(self._by_name))}"',
-            )  # fmt: skip
+            example = f'"model": "{next(iter(self._by_name))}"'
+            raise wrong(f"the name of a model ({known})", "none", "model", example)
         if name not in self._by_name:
             raise RequestError(HTTPStatus.NOT_FOUND, f"one of the models {known}", f"{name[:80]!r}", where="model")
         return self._by_name[name]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any
 
-from sparsecrf.contrib.serve.errors import RequestError
+from sparsecrf.contrib.serve.errors import RequestError, too_large, wrong
 from sparsecrf.contrib.serve.limits import MAX_NBEST, Limits
 from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.calibration import KINDS, SEQUENCES
@@ -58,7 +58,7 @@ def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str
         _refuse_key(next(key for key in given if key not in _KNOWN))
     kinds = [kind for kind in INPUTS if kind in given]
     if len(kinds) != 1:
-        raise _wrong(
+        raise wrong(
             f"exactly one of {', '.join(INPUTS)}", f"{' and '.join(kinds) if kinds else 'none of them'}", "the request"
         )
     kind = kinds[0]
@@ -66,13 +66,7 @@ def parse(body: bytes, limits: Limits, tokenizer_for: Callable[[str | None], str
     is_one, sentences, offsets = _sentences(kind, given[kind], lambda: TOKENIZERS[tokenizer_for(model)])
     n_tokens = sum(map(len, sentences))
     if n_tokens > limits.tokens:
-        raise RequestError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"at most {limits.tokens}tokens per request",
-            f"{n_tokens}",
-            where=kind,
-            instead="several requests with fewer sentences each",
-        )
+        raise too_large(f"at most {limits.tokens} tokens per request", f"{n_tokens}", kind)
     return LabelRequest(
         model=model,
         kind=kind,
@@ -102,7 +96,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 def _refuse_key(key: str) -> None:
     close = get_close_matches(key, _KNOWN, 1)
-    raise _wrong(
+    raise wrong(
         f"keys among {', '.join((*INPUTS, *OPTIONS))}", repr(key)[:80], "the request", f'"{close[0]}"' if close else ""
     )
 
@@ -173,7 +167,7 @@ _DESCRIBED = {
     "text": "text, or a list of texts",
     "tokens": "sentences that are lists of text, a text for each token",
     "columns": "sentences whose tokens are lists of text, a text for each column",
-    "attributes": "sentences whose tokens are lists of attributes, or objects of attributes with numbers or text",
+    "attributes": "sentences whose tokens are lists of attributes, or objects that map attributes to numbers or text",
 }
 
 
@@ -181,14 +175,14 @@ _DESCRIBED = {
 def _typed(given: dict[str, Any], key: str, kind: type, default: Any, expected: str) -> Any:
     value = given.get(key, default)
     if value is not default and type(value) is not kind:
-        raise _wrong(expected, _shown(value), key)
+        raise wrong(expected, _shown(value), key)
     return value
 
 
 def _nbest(given: dict[str, Any]) -> int:
     k = _typed(given, "nbest", int, 0, f"a whole number from 1 to {MAX_NBEST}")
     if "nbest" in given and not 1 <= k <= MAX_NBEST:
-        raise _wrong(f"a whole number from 1 to {MAX_NBEST}", str(k)[:40], "nbest")
+        raise wrong(f"a whole number from 1 to {MAX_NBEST}", str(k)[:40], "nbest")
     return int(k)
 
 
@@ -196,15 +190,15 @@ def _coverage(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `Model.predict_set`, which does not support constraints."""
     if "coverage" not in given:
         if "coverage_of" in given:
-            raise _wrong("coverage with it, such as 0.95", "none", "coverage_of")
+            raise wrong("coverage with it, such as 0.95", "none", "coverage_of")
         return {}
     if not given.keys().isdisjoint(CONSTRAINTS):
-        raise _wrong("no constraints with coverage", ", ".join(key for key in CONSTRAINTS if key in given), "coverage")
+        raise wrong("no constraints with coverage", ", ".join(key for key in CONSTRAINTS if key in given), "coverage")
     coverage, of = given["coverage"], given.get("coverage_of", SEQUENCES)
     if type(coverage) is not float or not 0 < coverage < 1:
-        raise _wrong("a number above 0 and below 1", _shown(coverage), "coverage")
+        raise wrong("a number above 0 and below 1", _shown(coverage), "coverage")
     if of not in KINDS:
-        raise _wrong(f"one of {', '.join(KINDS)}", _shown(of), "coverage_of")
+        raise wrong(f"one of {', '.join(KINDS)}", _shown(of), "coverage_of")
     return {"coverage": coverage, "coverage_of": of}
 
 
@@ -214,7 +208,7 @@ def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, 
         return None
     scheme = given.get("constrain")
     if scheme is not None and scheme not in SCHEMES:
-        raise _wrong(f"one of {', '.join(SCHEMES)}", _shown(scheme), "constrain")
+        raise wrong(f"one of {', '.join(SCHEMES)}", _shown(scheme), "constrain")
     pairs = given.get("forbidden")
     if pairs is not None:
         pairs = [_pair(pair, k) for k, pair in enumerate(_list(pairs, "forbidden", "a list of pairs of labels"))]
@@ -224,7 +218,7 @@ def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, 
             continue
         each = [value] if is_one else _list(value, key, "a list with an entry for each sentence")
         if len(each) != n:
-            raise _wrong(f"{n} entries, one for each sentence", f"{len(each)}", key)
+            raise wrong(f"{n} entries, one for each sentence", f"{len(each)}", key)
         for i, entries in enumerate(each):
             where = key if is_one else f"{key}[{i}]"
             expected = "a list with null or a label for each token"
@@ -233,21 +227,21 @@ def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, 
             if entries is not None:
                 t = next((t for t, one in enumerate(_list(entries, where, expected)) if not is_entry(one)), None)
                 if t is not None:
-                    raise _wrong(expected, _shown(entries[t]), f"{where}[{t}]")
+                    raise wrong(expected, _shown(entries[t]), f"{where}[{t}]")
             made[i][key] = entries
     return made
 
 
 def _list(value: Any, where: str, expected: str) -> list[Any]:
     if type(value) is not list:
-        raise _wrong(expected, _shown(value), where)
+        raise wrong(expected, _shown(value), where)
     return value
 
 
 def _pair(pair: Any, k: int) -> tuple[str | None, str]:
     if type(pair) is list and len(pair) == 2 and (pair[0] is None or type(pair[0]) is str) and type(pair[1]) is str:
         return pair[0], pair[1]
-    raise _wrong("[previous label or null for the start, label]", _shown(pair), f"forbidden[{k}]")
+    raise wrong("[previous label or null for the start, label]", _shown(pair), f"forbidden[{k}]")
 
 
 def _is_label(value: Any) -> bool:
@@ -259,14 +253,10 @@ def _is_choice(value: Any) -> bool:
 
 
 # ---- Errors.
-def _wrong(expected: str, found: str, where: str, instead: str = "") -> RequestError:
-    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, expected, found, where=where, instead=instead)
-
-
 def _of_kind(kind: str, found: Any, where: str) -> RequestError:
     example = INPUTS[kind]
     instead = f'{{"{kind}": {example}}} or {{"{kind}": [{example}, ...]}}'
-    return _wrong(_DESCRIBED[kind], _shown(found), where, instead)
+    return wrong(_DESCRIBED[kind], _shown(found), where, instead)
 
 
 def _shown(value: Any) -> str:

@@ -11,8 +11,8 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
 over the B0 of `local_model`. Without an l1 term, coordinate descent is not needed: d is the step of
 L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
 
-The first step, from weights 0, is some epochs of stochastic steps (`sgd.warm_up`) if there are many tokens and features
-and the data are in this process: a quasi-Newton method needs dozens of passes to get that far.
+The first step, from weights 0, consists of a few epochs of stochastic steps (`sgd.warm_up`) if there are many tokens
+and features and the data are in this process: a quasi-Newton method needs dozens of passes to get that far.
 
 The curvatures of features that fire together add up: B0 is scaled by the curvature along the last step, y . D^-1 y / s
 . y, and further while steps have to be shortened.

@@ -142,7 +142,7 @@ def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | N
     """Block by block, or group by group; by default whichever needs fewer passes per sweep."""
     if as_printed is not None:
         if groups:
-            raise InputError("groups: expected no groups with as_printed, found both")
+            raise InputError("groups: expected False with as_printed, found True")
         return Blockwise(objective, as_printed)
     if groups is False:
         return Blockwise(objective)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,7 +46,6 @@ _FIRST_SCREENING_OF_NGRAMS = (
     10  # the first screening of label n-grams waits longer: nearly all look like violations, and they cost the most
 )
 _SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
-_SCREEN_NGRAMS_EVERY = 15  # the same with label n-grams, where a screening takes as long as six steps
 _AFTER_SCREENING = 5  # iterations for features that joined to take effect
 # A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
 _KEEP = 0.8
@@ -70,7 +69,7 @@ class _Certificate:
     promise: float  #: approximate gain that features outside of the working set could still bring
 
     def __post_init__(self) -> None:
-        self.gap = max(0.0, self.gap)  # equal objective and bound are both rounded
+        self.gap = max(0.0, self.gap)  # rounding can make it slightly negative
 
 
 @dataclass(eq=False)
@@ -108,7 +107,6 @@ class Run:
         self.screening_s: float | None = None  # how long it took
         longer = objective.prepared.ngrams is not None
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
-        self.screen_every = _SCREEN_NGRAMS_EVERY if longer else _SCREEN_EVERY
         self.stalled = 0  # steps in a row that did not improve
         self._valued: tuple[Point | None, float] = None, np.nan  # the last point whose objective was asked for
         self.head: State | None = None  # the state before the screening of this iteration
@@ -135,7 +133,13 @@ class Run:
                 if self.stopped_by is None and enough:
                     self.stopped_by = "callback"
                 if self.stopped_by is None:
-                    point = self._step(point)
+                    self.everything = None  # it is large
+                    new = self.solver.step(point)
+                    self.stalled = self.stalled + 1 if new is point else 0
+                    if self.stalled:
+                        self.solver.forget()
+                    self.iteration += 1
+                    point = new
         except KeyboardInterrupt:
             self.stopped_by, found = "interrupt", None
         finally:
@@ -177,9 +181,9 @@ class Run:
         target = self._target(point)
         settled = self.stalled > 1 or optimal or left <= target
         wait = _AFTER_SCREENING if self.stopping.gap is None else _SCREEN_EVERY
-        if left * self.stopping.caution(self.bound.gap_of(self._value(point)), target) > target:
+        if left > self.stopping.believable(self.bound.gap_of(self._value(point)), target):
             wait = max(_SCREEN_EVERY, self.iteration // _DOUBTED)
-        due = since >= max(self.screen_every, self.iteration // 2) or self.iteration == self.first_screening
+        due = since >= max(_SCREEN_EVERY, self.iteration // 2) or self.iteration == self.first_screening
         if limit == "time_limit" and not self._time_to_screen():
             self.stopped_by = limit
             return point, None
@@ -224,19 +228,10 @@ class Run:
         """Whether the estimate is small enough for the gap. If not, tighten the gap, which a run that stops here would
         do anyway."""
         left += found.promise
-        if left <= target < left * self.stopping.caution(found.gap, target) and self.everything is not None:
+        if self.stopping.believable(found.gap, target) < left <= target and self.everything is not None:
             found.gap = self._tightened(self.everything, found.gap)
             self.everything = None
-        return left * self.stopping.caution(found.gap, target) <= target or found.gap <= target
-
-    def _step(self, point: Point) -> Point:
-        self.everything = None  # it is large
-        new = self.solver.step(point)
-        self.stalled = self.stalled + 1 if new is point else 0
-        if self.stalled:
-            self.solver.forget()
-        self.iteration += 1
-        return new
+        return left <= self.stopping.believable(found.gap, target) or found.gap <= target
 
     def _result(self, point: Point, found: _Certificate | None) -> Result:
         """The point to return, with a certificate that is as tight as possible unless time is up."""
@@ -342,12 +337,10 @@ class Run:
         """The same weights on a working set that contains every violation, with KKT residual and gap over all
         features."""
         began = time.perf_counter()
-        wide = self.objective.outside(point.known, point.w)
-        if wide is point.known:  # all features are known, as they are without an l1 term
-            gap = self.bound.gap(wide.numbers, point.w, point.loss, point.g)
+        if self.objective.penalty.threshold == 0:  # all features are known
+            gap = self.bound.gap(point.known.numbers, point.w, point.loss, point.g)
             return point, _Certificate(self._relative_kkt(point), gap, 0.0)
-        w = wide.carry(point.w, point.known)
-        loss, g = self.objective.loss_grad(wide, w)
+        wide, w, loss, g = self.objective.screen(point.known, point.w)
         everything = Point(wide, w, loss, g)
         gap = self.bound.gap(wide.numbers, w, loss, g)
         if tighten:
@@ -399,8 +392,7 @@ class Run:
     def _record(self, point: Point, found: _Certificate | None) -> bool:
         """Record an iteration. Returns whether the callback ends the run."""
         if self.watch is not None:
-            has_gradient = not isinstance(self.solver, Certifying)
-            self.watch(point if has_gradient else replace(point, g=self.objective.loss_grad(point.known, point.w)[1]))
+            self.watch(point)
         n_unigram, n_pairs = point.known.feature_set.n_unigram, point.known.size - point.known.feature_set.n_ngram
         dev_error = None if self.dev is None else self.dev.look(self.iteration, point.known.numbers, point.w)
         record = Record(

@@ -37,7 +37,7 @@ function sparsity({ active, features }) {
   const one = share < 0.5 ? `: one in ${count(Math.round(1 / share))}` : "";
   return [
     big(`${count(active)} of ${plural(features, "feature")}`),
-    el("p", {}, `have a weight that is not zero${one}. Training chose them; all others are exactly zero.`),
+    el("p", {}, `have nonzero weights${one}. Training selected them; all others are exactly zero.`),
   ];
 }
 
