@@ -17,7 +17,7 @@ X, y = sentences(200, seed=1)
 X_test, y_test = sentences(500, seed=2)
 
 # %%
-# The template that ``"words"`` stands for, line by line. A line belongs to the neighbours if it looks at another row
+# The template behind ``"words"``, line by line. A line belongs to the neighbours if it looks at another row
 # than 0, else to what its functions are: affixes, shapes, or the word itself.
 
 lines = [line for line in Template.preset("words").text.splitlines() if line.startswith("U:")]

@@ -53,7 +53,7 @@ int guarded(Work work) noexcept {
     } catch (const std::exception& error) {
         return failed(SPARSECRF_BUG, error.what());
     } catch (...) {
-        return failed(SPARSECRF_BUG, "expected a C++ exception with a text, found another one");
+        return failed(SPARSECRF_BUG, "expected a C++ exception with a text, found a different one");
     }
 }
 

@@ -21,7 +21,7 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 _log = logging.getLogger(__name__)
-_NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # functions stand off from what they are of
+_NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # functions are set off from their arguments
 _NORM = re.compile(r"<mo>(&#x02016;|‖)</mo>")  # both bars of a norm are of one kind: browsers stretch what may open
 FONT = "STIXTwoMath-Regular.ttf"
 _UNKNOWN = re.compile(r"<m[ion]>(\\[A-Za-z]+)")

@@ -1,6 +1,6 @@
 """Docstrings of the package are plain text with `names` in backticks, not reStructuredText: |w|_1 is a norm there.
 
-What reStructuredText would take for markup is escaped, indented lines (formulas) are kept as they stand, and the
+What reStructuredText would take for markup is escaped, indented lines (formulas) are kept unchanged, and the
 entries of sections (Parameters, Attributes) become lists of definitions.
 """
 

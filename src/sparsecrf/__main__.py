@@ -1,4 +1,4 @@
-"""The command `sparsecrf`, and `python -m sparsecrf`: the program, or why it cannot be loaded."""
+"""The command `sparsecrf`, and `python -m sparsecrf`: starts the program, or says why it cannot be loaded."""
 
 from __future__ import annotations
 

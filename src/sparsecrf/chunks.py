@@ -121,7 +121,7 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
     if target not in ALPHABETS:
         raise InputError(f"to: expected one of {', '.join(CODES)}, found {target.value}")
     if reader.scheme in (Scheme.AUTO, Scheme.NONE):
-        raise InputError(f"scheme: expected one in which labels are chunks, found {reader.scheme.value}")
+        raise InputError(f"scheme: expected one in which labels encode chunks, found {reader.scheme.value}")
     if reader.scheme is Scheme.CONLLEVAL:
         _check_chunk_labels(labels)
         labels = ["O" if label in OUTSIDE else label for label in labels]

@@ -21,8 +21,7 @@ CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 
 # For a path that is not a search:
 N_RHO = 20  #: values of rho1
-RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest
-RHO_MIN = 0.1  #: the smallest rho1 if that is lower and no ratio was given
+RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest; without a ratio, at most RHO1
 
 #: Names of the solvers. `sparsecrf.training` maps them to code, which is slow to import.
 SOLVERS = ("auto", "proximal", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")

@@ -121,8 +121,8 @@ class Evaluation:
             raise InputError(f"sequence {self.sequences + 1}, {column} {error}") from None
 
     def _count_chunks(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Count as conlleval does: a chunk is correct if gold and predicted start together, with one type, and the
-        first end of either is the end of both."""
+        """Count as conlleval does: a chunk is correct if the gold and the predicted one have the same type, start
+        together and end together."""
         gold_marks, predicted_marks = self._marks("gold", gold), self._marks("predicted", predicted)
         type_of = self._reader.type_of
         common: str | None = None  # type of the chunk that began at the same boundary in both

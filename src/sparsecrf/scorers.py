@@ -53,7 +53,8 @@ def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> f
         return 0.0
     if f1 is None:
         raise InputError(
-            f"chunk_f1: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...; scheme {scheme}), found others"
+            f"chunk_f1: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...; scheme {scheme}), found "
+            "labels that do not"
         )
     return f1 / 100
 

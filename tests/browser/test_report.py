@@ -166,7 +166,7 @@ def test_pairs_of_classes(visit):
         found[attribute, label] = int(number), float(size)
     assert {label for _, label in found} >= {"NOUN", "VERB"}
     assert found == {cell: pytest.approx(sums, abs=1e-3) for cell, sums in expected.items() if cell[0] != "[bias]"}
-    # Parts that are no classes have no column.
+    # Parts that are not classes have no column.
     assert "NOUN" in (shown := page.locator("#map").inner_text().split())
     assert "Number=Sing" not in shown
 
@@ -208,7 +208,7 @@ def test_scores_by_label(visit):
     expect(page.locator("#types-box summary")).to_have_text("Labels, by tokens")
     page.locator("#types-box summary").click()
     rows = page.locator("#types tbody tr")
-    expect(rows).to_have_count(5)  # one of them the data alone have
+    expect(rows).to_have_count(5)  # one of them occurs only in the data
     noun = [text.split("\n")[0] for text in rows.nth(2).locator("th, td").all_inner_texts()]
     assert noun == ["NOUN", "88.89", "80.00 %", "100.00 %", "4", "5", "4"]
 
@@ -343,7 +343,7 @@ def test_a_phone(visit, scheme):
     page.locator("#weight-rows .row").first.tap()
     expect(page.locator("#weight-readout")).to_contain_text("+4.000000")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    # All that is pressed is large enough for a finger.
+    # Every button is large enough for a finger.
     small = page.evaluate("""() => [...document.querySelectorAll('button, select, input[type=search]')]
         .filter((node) => node.offsetParent && node.getBoundingClientRect().height < 30)
         .map((node) => node.outerHTML)""")

@@ -111,7 +111,7 @@ def test_compact_files(functions, chunker, by_name, news, compact):
 def test_pairs_of_classes_of_labels(functions, news, lines):
     X = [[[word, tag] for word, tag, _ in sentence] for sentence in news[0]]
     y = [[label for _, _, label in sentence] for sentence in news[0]]
-    # Chunks, and all that is not in one: two classes.
+    # Two classes: chunks, and everything outside them.
     parts = {label: ["chunk"] for labels in y for label in labels if label != "O"}
     options = {"label_parts": parts, "solver_options": {"class_pairs": True}, "rho1": 0.3, "tol": 0.1}
     model = CRF(template=f"U0:%x[0,0]\nU1:%x[0,1]\n{lines}", **options).fit(X, y).model_

@@ -135,7 +135,7 @@ def test_program_says_what_is_missing(program, monkeypatch):
         assert not (program.directory / "page.html").exists()
 
 
-# ---- The package takes no labeller of other sources.
+# ---- The package does not include a labeller built from other sources.
 @pytest.fixture
 def small_sources(tmp_path):
     """A folder with what the digest is of, and a labeller that was built from it."""

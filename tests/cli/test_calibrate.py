@@ -55,7 +55,7 @@ def test_tokens(calibrated, more):
     rows = [line.split() for block in blocks(done.out) for line in block[len(more) :]]
     found = [[cell.rpartition(":")[0] for cell in row[5:]] for row in rows]
     expected = [[label for label, _ in own] for one in sets for own in one]
-    # Printed probabilities are rounded: a label more may be needed where the threshold is that close.
+    # Printed probabilities are rounded: one more label may be needed if the threshold is that close.
     assert all(own[: len(other)] == other for own, other in zip(found, expected, strict=True))
     assert sum(own != other for own, other in zip(found, expected, strict=True)) < len(found) / 20
     assert max(map(len, found)) > 1

@@ -47,7 +47,7 @@ def test_all_outputs(files):
     assert (again.sequence, again.token, again.suggested) == tuple(
         found[0][k] for k in ("sequence", "token", "suggested")
     )
-    assert again.score == pytest.approx(scores[0], rel=0.01)  # labels are numbered otherwise; fits end within tol
+    assert again.score == pytest.approx(scores[0], rel=0.01)  # labels have different numbers; fits agree within tol
     table = (files.directory / "s.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[1:3] for line in table[1:3]] == [[str(f["sequence"]), str(f["token"])] for f in found[:2]]
     columns = (files.directory / "s.txt").read_text(encoding="utf-8").split("\n\n")

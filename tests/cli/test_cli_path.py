@@ -78,7 +78,7 @@ def test_the_table_has_every_model_that_is_there(files, monkeypatch):
 
     monkeypatch.setattr(Model, "save", saving)
     assert files("path", "train.txt", "-t", "t.txt", "-o", "p", "--n-rho", "3", "-q").status == 0
-    assert rows == [0, 2, 3]  # with the line of names, before each model
+    assert rows == [0, 2, 3]  # with the header line, before each model
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_path_searches_for_both_penalties(files):
     assert errors[found["best"]] <= 1.02 * min(errors)
     assert found["edge_rho2"] in (None, "lower", "upper")
     lines = (files.directory / "b" / "path.tsv").read_text(encoding="utf-8").splitlines()
-    # What came later is behind: who reads the table by place finds all where it was.
+    # New columns are added at the end: programs that read the table by position still work.
     assert lines[0].split("\t")[-2:] == ["rho2", "stopped_by"]
     assert len(lines) == len(rows) + 1
     for row in rows:
@@ -210,7 +210,21 @@ def test_an_interrupted_path_says_so(files, monkeypatch, during_a_fit):
     monkeypatch.setattr(PathProgress, "each", each)
     monkeypatch.setattr(PathProgress, "callback", callback)
     monkeypatch.setattr("sparsecrf.path.grid.rho_max", lambda *_, **__: 1e4)
-    ran = files("path", "train.txt", "-t", "t.txt", "--dev", "dev.txt", "-o", "i", "--n-rho", "3", "--json")
+    ran = files(
+        "path",
+        "train.txt",
+        "-t",
+        "t.txt",
+        "--dev",
+        "dev.txt",
+        "-o",
+        "i",
+        "--rho-min-ratio",
+        "1e-5",
+        "--n-rho",
+        "3",
+        "--json",
+    )
     assert ran.status == 130
     found = json.loads(ran.out)
     value = f"the fit with rho1 {found['path'][-1]['rho1']:.4g} is unfinished"

@@ -39,7 +39,7 @@ def test_columns(files):
     assert (files.directory / "next.txt").read_text().strip().split("\n\n") == expected
     rest = (files.directory / "rest.txt").read_text().strip().split("\n\n")
     assert rest == [block.strip() for i, block in enumerate(pool) if i not in chosen]
-    # Labels are not looked at, and stay; Windows' ends of lines and a byte-order mark do no harm.
+    # Labels are not looked at, and stay; Windows line endings and a byte-order mark are accepted.
     windows = b"\xef\xbb\xbf" + columns(POOL_X, POOL_Y).replace("\n", "\r\n").encode()
     done = files("suggest", "-", "-m", "m.safetensors", "-n", "5", "-q", stdin=windows)
     assert (done.status, done.err) == (0, "")

@@ -99,7 +99,7 @@ def test_gold_labels_that_a_model_does_not_know_are_told(program):
     "text",
     [
         TAGS,
-        "word tag\nof tag\n\n",  # labels that have such a name, and other tokens have it too
+        "word tag\nof tag\n\n",  # labels with such a name, which other tokens also have
         "Word N\nis V\n\n",
         "good pos\nbad neg\n\n",  # of opinions, not parts of speech
         "text\n\n",

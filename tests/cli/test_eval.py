@@ -136,7 +136,7 @@ def test_model(run, tmp_path):
     assert found["token_error"] == pytest.approx(100 / 3)
     status, out, err = run("dogs s\n", "-m", "m.safetensors")
     assert (status, out) == (1, "")
-    assert "line 1: expected 3 columns, observations and last the gold label, found 2" in err
+    assert "line 1: expected 3 columns, the last with the gold label, found 2" in err
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_missing_predicted_column_where_a_word_is_a_label(run):
     status, _, err = run("O O\n" + "word O\nParis B-LOC\n" * 60, "--json")
     assert status == 1
     assert "found columns that share (almost) no labels ('O' and 'O' in the first line)" in err
-    status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # hardly any label is right: no reason to refuse
+    status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # a file with hardly any right label is accepted
     assert (status, err) == (0, "")
 
 

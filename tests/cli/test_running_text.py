@@ -128,7 +128,7 @@ def test_evaluation_cuts_text_the_same_way(addresses):
     ("tokens", "expected"),
     [
         ("12 Main Ave, Springfield, IL", "blanks"),
-        ("192.168.0.1 GET /index.html 200", "blanks"),  # nothing stands alone
+        ("192.168.0.1 GET /index.html 200", "blanks"),  # no mark is a token of its own
         ("the U.N. said , and so on .", "words"),
         ("plain words only", "words"),
         ("", "words"),

@@ -15,10 +15,10 @@ from sparsecrf.cli import app, declared
 from sparsecrf.cli.label import label
 from sparsecrf.cli.quick import parsed
 
-#: Sends itself a signal when a module is first looked for, in the middle of the import of others.
+#: Sends itself a signal when a module is first searched for, while others are being imported.
 INTERRUPTED = """
 import os, signal, sys
-signal.signal({number}, signal.SIG_DFL)  # whoever runs the tests may ignore some signals
+signal.signal({number}, signal.SIG_DFL)  # the tests may run with some signals ignored
 class Interrupting:
     def find_spec(self, name, *_):
         if name == {module!r}:
@@ -62,14 +62,14 @@ def test_interrupted_while_it_starts(tmp_path, arguments, module, number):
 def test_ignored_signals_stay_ignored():
     """nohup has SIGHUP ignored."""
     script = (
-        "import os, signal, sys\n"
+        "import atexit, os, signal, sys\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "import sparsecrf.cli.commands\n"
         "sparsecrf.cli.commands.app = lambda **_: os.kill(os.getpid(), signal.SIGHUP)\n"
         "from sparsecrf.__main__ import main\n"
         "sys.argv = ['sparsecrf', 'show']\n"
-        "main()\n"
-        "print('done')"
+        "atexit.register(print, 'done')\n"
+        "main()"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

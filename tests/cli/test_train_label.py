@@ -285,7 +285,7 @@ def test_a_log_that_ends_in_the_middle_of_a_line(trained):
     assert done.status == 0
     iterations = [json.loads(line)["iter"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert iterations == list(range(json.loads(done.out)["iterations"] + 1))
-    (trained.directory / "d").unlink()  # nothing to go on from: the log begins anew, too
+    (trained.directory / "d").unlink()  # nothing to resume from: the log starts again, too
     trained(*options, "--max-iter", "2")
     assert [json.loads(line)["iter"] for line in log.read_text(encoding="utf-8").splitlines()] == [0, 1, 2]
 
@@ -333,7 +333,7 @@ def test_init_takes_template_labels_and_start_of_the_model(program, cache):
     assert not after.vocabulary.start
     assert after.label([["n"], ["b"]]) == ["A", "B"]
     assert "from m: the template, 3 labels (1 more in the data), no start label, " in done.err
-    # What is given goes before what the model has.
+    # Given options take precedence over those of the model.
     program.write(u_txt="U:%x[0,0]\n")
     done = program("train", "b.txt", *INIT, "-t", "u.txt", "--start")
     assert "from m: 3 labels (1 more in the data), 0 of" in done.err
@@ -516,7 +516,7 @@ def test_the_next_step_of_a_run(program):
         ("train.txt", "--prior", "first"): alone,  # which --rho1 auto does not support
         ("train.txt", "--prior", "first", *dev): None,
         ("train.txt", *words, "--cache", "parts"): alone,
-        ("train.txt", *words, *dev): "next: --rho1 auto chooses the penalties by the dev data",
+        ("train.txt", *words, *dev): "next: --rho1 auto chooses the penalties on the dev data",
         ("train.txt", *words, *dev, *rho1): "next: word clusters from unlabelled text",
         ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt has documents",
         ("train.txt", "-t", "t.txt", *dev, *rho1): None,

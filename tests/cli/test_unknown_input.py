@@ -19,7 +19,7 @@ def label_of(word):
 
 
 def crfsuite(prefix="w=", sentences=SENTENCES):
-    """Attributes as programs write them, one of which stands at every token."""
+    """Attributes as programs write them; one of them occurs at every token."""
     lines = ("".join(f"{label_of(w)}\t{prefix}{w}\talways\n" for w in words) + "\n" for words in sentences)
     return "".join(lines)
 
@@ -61,7 +61,7 @@ def test_nothing_is_said_of_little_text_or_of_a_sparse_model(program):
     program.write(train_txt=columns(), few_txt=columns(other()[:3]))
     assert program("train", "train.txt", "-m", "m", "--rho1", "0.01").status == 0
     assert program("label", "-m", "m", "few.txt").err == ""  # 18 new words
-    # A model of two attributes knows few of many, but sees both of them.
+    # A model with two attributes knows few of the many, but it has seen both of its own.
     marked = columns().replace("word1 A", "word1 C").replace("word2 B", "word2 D") * 20
     rare = columns() + marked.replace("word1 ", "sign ").replace("word2 ", "mark ")
     program.write(train_txt=rare)

@@ -27,7 +27,7 @@ TRAIN = [
         "--penalty tree --order 3 --order-factor 2",
         "--penalty tree cannot be combined with --order-factor 2; use --order-factor 1",
     ),
-    ("--class-pairs", "--class-pairs needs --label-parts: the first part of a label says its class"),
+    ("--class-pairs", "--class-pairs needs --label-parts: the first part of a label determines its class"),
     ("--class-pairs --label-parts bio --order 3", "--class-pairs cannot be combined with --order 3; use --order 2"),
     (
         "--class-pairs --label-parts bio --dask local:1",

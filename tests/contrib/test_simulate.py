@@ -56,7 +56,7 @@ def test_shape_is_the_papers():
     assert np.sum(hmm.transition != 1 / 6) == 2  # uniform but for two label pairs
     assert np.sum(hmm.emission > 0.5) == 6  # six dominant entries
     ambiguous = np.flatnonzero((hmm.emission > 0.5).sum(axis=0) > 1)
-    assert len(ambiguous) == 1  # one symbol stands for two labels
+    assert len(ambiguous) == 1  # two labels share one symbol
 
 
 def test_weights_that_cancel_are_dropped():

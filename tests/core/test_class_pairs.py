@@ -52,7 +52,7 @@ def expanded(features):
     first = features.n_unigram + features.n_bigram - features.n_class
     for k, (x, previous, cell) in enumerate(zip(*sides, strict=True), features.n_unigram):
         before, after = [previous], [cell]
-        if k >= first:  # a class is known by its part, before a pair after the start
+        if k >= first:  # a class is identified by its part, in a pair after the start
             before = [Y] if previous == Y else [y for y in range(Y) if PARTS.classes[y] == previous - (previous > Y)]
             after = [y for y in range(Y) if PARTS.classes[y] == cell]
         rows[k, [flat.bigram(int(x), a, b) for a in before for b in after]] = 1
@@ -93,7 +93,7 @@ def test_classes_of_labels():
     assert PARTS.class_cells == (3, 5, 7, 9)
     assert PARTS.n_class_pairs(start=True) == 16 - 4 + 2
     assert LabelParts.of(LABELS, "|").classes == ()
-    # All labels have one class, or every label has its own: there are no pairs of classes to speak of.
+    # All labels have one class, or every label has its own: there are no pairs of classes.
     assert LabelParts.of(["N|s|x", "N|p|x", "N|p"], "|", classes=True).classes == ()
     assert LabelParts.of(["a|s", "b|s", "c"], "|", classes=True).classes == ()
     # A class needs its part, even if all labels have it somewhere.

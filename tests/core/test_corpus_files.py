@@ -13,7 +13,7 @@ from strategies import problems
 
 from sparsecrf import Corpus, InputError, _core
 
-# Where the words of the header stand (cpp/core/corpus/corpus_file.hpp).
+# The positions of the words of the header (cpp/core/corpus/corpus_file.hpp).
 WORDS = {"n_labels": 24, "n_attributes": 32}
 LENGTHS = {name: 40 + 8 * k for k, name in enumerate(("offsets", "labels", "unigram", "base", "rest"))}
 LENGTHS |= {"sequence_weight": 80, "token_weight": 88, "unigram ptr": 96, "unigram id": 104, "unigram value": 112}

@@ -121,4 +121,4 @@ def test_environment_variable_with_unknown_value():
     assert done.returncode != 0
     assert "SPARSECRF_ISA" in done.stderr
     assert "sse9" in done.stderr
-    assert "baseline" in done.stderr  # the names that would have been right
+    assert "baseline" in done.stderr  # the valid names

@@ -32,7 +32,7 @@ def corpus_of(seed, n_sequences=12, *, bigrams="bias", values=False, weights=Fal
         T = int(rng.integers(1, 6))
         names = [[f"a{k}" for k in rng.choice(6, size=rng.integers(0, 4), replace=False)] for _ in range(T)]
         X.append([{a: float(rng.integers(1, 4)) for a in t} for t in names] if values else names)
-        # Labels follow the attributes by their parts, so that parts are worth something.
+        # Attributes predict the parts of labels, so that parts are useful.
         y.append([LABELS[(len(t) + int(rng.integers(0, 2))) % 5] for t in names])
     extra = {"token_weight": [rng.random(len(t)) for t in X]} if weights else {}
     return vocabulary.encode(X, y, grow=True, **extra), vocabulary
@@ -74,7 +74,7 @@ def test_parts_of_labels():
     assert LabelParts.of(["B-PER", "I-PER", "B-LOC", "O"], "bio").names == ("B", "-PER")
     ud = LabelParts.of(["NOUN|Case=Nom|Number=Sing", "NOUN|_", "ADJ|Case=Nom|Degree=Pos", "X|_"], "ud")
     assert ud.names == ("NOUN", "Case=Nom")
-    # A part of one label is that label again; one of all labels changes nothing; none is left: no parts.
+    # A part of one label is that label again; one of all labels changes nothing; if none remains, labels have no parts.
     assert LabelParts.of(["a.x", "b.x", "c.x"], ".") is None
     table = {"a": ["first"], "b": ["first"]}
     assert (

@@ -11,7 +11,7 @@ from sparsecrf.encoding.numbering import Numbering
 
 pytestmark = pytest.mark.slow
 
-Y, TOKENS, OWN = 2000, 200, 90  # labels; tokens; attributes that a token alone has
+Y, TOKENS, OWN = 2000, 200, 90  # labels; tokens; attributes that occur at only one token
 
 
 def corpus():
@@ -66,7 +66,7 @@ def test_no_likely_cell_is_left_out(parts, threads):
 
 
 def pairs_problem(kernel, threads):
-    """Attribute 0 stands everywhere and 1, with value 0.5, at half of the positions: both are in base lists. Each rest
+    """Attribute 0 occurs everywhere and 1, with value 0.5, at half of the positions: both are in base lists. Each rest
     list has three of 2 to 13. All have weights of label pairs, so that matrices and corrections matter."""
     n_labels, n_attributes, lengths = 264, 14, np.array([9, 1, 30, 2, 18] * 6, dtype=np.int64)
     rng, tokens = np.random.default_rng(3), int(lengths.sum())
@@ -105,14 +105,14 @@ def pairs_problem(kernel, threads):
 
 
 @pytest.mark.parametrize("kernel", ["auto", "sparse", "dense", "log"])
-@pytest.mark.parametrize("bound", [0.003, 0.05])  # about what a pair has of labels without weights; much more
+@pytest.mark.parametrize("bound", [0.003, 0.05])  # about the expectation of a pair of labels without weights; much more
 def test_no_likely_pair_is_left_out(kernel, bound):
     oracle, features, w, pairs, expected = pairs_problem(kernel, 1)
     found = oracle.candidates(features, w, bound)
     told = np.isin(pairs, found)
     assert 0 < (expected > bound).sum() < len(pairs)
     assert told[expected > bound].all()
-    if kernel != "log":  # there a pair is told if both of its labels are likely enough
+    if kernel != "log":  # there a pair is reported if both of its labels are likely enough
         assert told.sum() < 1.5 * (expected > bound).sum()
         assert not told[expected < 0.3 * bound].any()
     assert_array_equal(pairs_problem(kernel, 3)[0].candidates(features, w, bound), found)

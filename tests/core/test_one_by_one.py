@@ -37,7 +37,7 @@ def models(draw):
             ]
             for _ in range(rng.integers(1, 9))
         ]
-        for _ in range(12)  # more than it takes to see that a model's pairs differ between positions
+        for _ in range(12)  # enough to detect that a model's pairs differ between positions
     ]
     return model, sequences
 

@@ -151,7 +151,7 @@ def test_candidates_only(kernel, n_labels):
 
 @pytest.mark.slow
 @every_kernel
-@pytest.mark.parametrize("real_values", [False, True])  # lists that repeat are base lists, others rest lists
+@pytest.mark.parametrize("real_values", [False, True])  # repeated lists are base lists, the others rest lists
 def test_bit_identical_for_any_number_of_threads(kernel, real_values):
     rng = np.random.default_rng(1)
     problem = make_problem(
@@ -188,6 +188,19 @@ def test_bit_identical_for_any_number_of_threads(kernel, real_values):
             assert_array_equal(one, same)
 
 
+def test_threads_share_the_attributes():
+    lengths = [5, 1, 8, 12, 3] * 8
+    corpus = make_problem(seed=3, n_labels=3, lengths=lengths, n_attributes=400, sequence_weights=True).corpus()
+    results = []
+    for threads in (1, 2, 3, 8):
+        observed = _core.FeatureSet.observed(corpus, threads=threads)
+        results.append([observed.numbers, *_core.Oracle(corpus, threads=threads).masses()])
+    assert results[0][1].max() > 1.0
+    for other in results[1:]:
+        for one, same in zip(results[0], other, strict=True):
+            assert_array_equal(one, same)
+
+
 @pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("extras", [{}, {"missing": 0.1}])
@@ -209,7 +222,7 @@ def test_passes_leave_nothing_behind(kernel, extras):
         size = features.n_unigram + features.n_bigram
         for density in (0.0, 1.0, 0.05, 0.6):  # matrices turn sparse and dense
             zeros = rng.random(size) >= density
-            for scale in (1.0, 1000.0, 0.5):  # the same pairs have other scores; log domain and back
+            for scale in (1.0, 1000.0, 0.5):  # the same pairs with other scores; switches to the log domain and back
                 w = scale * rng.normal(size=size)
                 w[zeros] = 0.0
                 check(features, w)

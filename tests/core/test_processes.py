@@ -17,8 +17,8 @@ from sparsecrf._core import STANDARD_LIBRARY
 
 pytestmark = pytest.mark.slow
 
-#: Where C++ brings an unwinder of its own (libc++ on Linux, as in wheels that Zig makes), glibc's ends in a crash when
-#: it unwinds a thread through our frames; before Python 3.14 nothing keeps it from that.
+#: If C++ comes with its own unwinder (libc++ on Linux, as in wheels built with Zig), glibc's crashes when it unwinds a
+#: thread through our frames; before Python 3.14 nothing prevents this.
 unwound = pytest.mark.skipif(
     sys.platform == "linux" and STANDARD_LIBRARY == "libc++" and sys.version_info < (3, 14),
     reason="two unwinders: a daemon thread at the interpreter's end crashes",
@@ -45,7 +45,7 @@ def start(script, file=None, **options):
     if file is not None:
         file.write_text(code)
     return subprocess.Popen(
-        # Since 3.12 Python warns of every fork of a process with threads.
+        # Since 3.12, Python warns when a process with threads forks.
         [
             *(sys.executable, "-W", "ignore:This process:DeprecationWarning"),
             *(["-c", code] if file is None else [str(file)]),
@@ -120,7 +120,7 @@ FORKS = {
             print(list(pool.map(loss, range(3))) == 3 * [expected])
     """,
     # Not backend="multiprocessing", which is Python's default: on Linux a fork server since 3.14. Its children cannot
-    # import this script, which is no file: they do not find `loss` and end with an error, and joblib waits forever.
+    # import this script, which is not a file: they fail because `loss` is missing, and joblib waits forever.
     "joblib": """
         import multiprocessing
         from joblib import Parallel, delayed
@@ -202,7 +202,7 @@ def test_a_child_trains_that_imports_the_script(script, tmp_path):
     assert finish(start(code, tmp_path / "script.py")) == ["True"]
 
 
-#: What a thread does without end, with X, y and a trained `crf`.
+#: The endless work of a thread, with X, y and a trained `crf`.
 WORK = {
     "training": "CRF(rho1=0.01, n_jobs=2).fit(X, y)",
     "one sentence a call": "crf.model_.label(X[0])",
@@ -237,7 +237,7 @@ def test_daemon_threads_end_quietly_after_ctrl_c():
         THREADS.format(call=WORK["training"])
         + """
     import signal
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run with it ignored
     print("ready", flush=True)
     try:
         while True:
@@ -286,7 +286,7 @@ def test_a_daemon_thread_ends_quietly_where_an_argument_runs_python(argument):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="calls functions of Linux's libraries by name")
 def test_other_ends_of_the_process_are_as_before():
-    """Whoever calls std::terminate when the interpreter is gone ends the process, and does not sleep."""
+    """A call of std::terminate after the interpreter is gone ends the process and does not sleep."""
     process = start(
         """
         import ctypes

@@ -28,7 +28,7 @@ def split_scores(problem, i):
 
 
 def test_potentials_by_hand():
-    """One attribute of value 2 everywhere; every entry of psi written out from the model's definition."""
+    """One attribute with value 2 everywhere; every entry of psi is written out from the definition of the model."""
     mu, lam = np.array([[1.0, 5.0]]), np.array([[[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]]])
     lists = (((0, 2.0),),) * 2
     psi = reference.potentials(SequenceData(lists, lists), mu, lam)
@@ -81,7 +81,7 @@ def test_sparse_recursion(problem):
 
 
 def test_sparse_recursion_survives_cancellation():
-    """Label 0 holds nearly all mass and may hardly be left: 1 + sum alpha M is 1e-26 for label 1."""
+    """Label 0 has nearly all of the mass and is hardly ever left: 1 + sum alpha M is 1e-26 for label 1."""
     u = np.zeros((5, 3))
     u[:, 0] = 30.0
     scores = np.zeros((5, 4, 3))
@@ -181,7 +181,7 @@ def test_equal_token_weights_scale_the_loss(problem):
 
 
 def test_token_weight_zero_conditions_on_the_label():
-    """With weight 1 on one token and 0 on its neighbours, what is left is a logistic regression."""
+    """With weight 1 on one token and 0 on its neighbours, the loss is that of a logistic regression."""
     problem = make_problem(seed=1, n_labels=3, lengths=[3], n_attributes=4, list_size=3, density=1.0)
     sequence = replace(problem.sequences[0], token_weight=(0.0, 1.0, 0.0))
     psi, (before, own, after) = problem.psi(0), sequence.labels
@@ -208,7 +208,7 @@ def _expectation(sequence: SequenceData, problem: Problem):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_larger_decoding_with_ties(seed):
-    """Enough labels and non-zeros that active and inactive predecessors tie in the sparse walk."""
+    """Enough labels and nonzeros for active and inactive predecessors to tie in the sparse search."""
     problem = make_problem(
         seed=seed, n_labels=8, lengths=[12], n_attributes=3, list_size=3, density=0.4, weights="integer"
     )
@@ -230,7 +230,7 @@ def test_unsatisfiable():
 
 
 def test_repeated_attributes_are_summed_before_squaring():
-    """v = 1 twice is v = 2: four times the curvature, twice the gradient."""
+    """v = 1 twice acts like v = 2: four times the curvature, twice the gradient."""
     mu, lam = np.array([[0.3, -0.2]]), np.zeros((1, 3, 2))
     once = SequenceData(unigram=(((0, 1.0),),), bigram=((),), labels=(0,))
     twice = replace(once, unigram=(((0, 1.0), (0, 1.0)),))

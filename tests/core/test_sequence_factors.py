@@ -75,7 +75,7 @@ def test_the_best_factors_are_found(seed, n_labels, lengths, rho1, rho2):
     assert found >= plain - 1e-12
     scale = 1 + abs(best)
     assert found >= best - 0.02 * scale  # coordinate ascent stops early, and sure sequences keep the factor 1
-    # Not above the best of this kind by more than a mixture with the plain model can give.
+    # Above the best factors of this kind by no more than mixing with the plain model allows.
     assert found <= max(best, plain) + 0.05 * scale
 
 
@@ -99,7 +99,7 @@ def near_the_optimum():
     problem = make_problem(seed=3, n_labels=3, lengths=[5] * 12, n_attributes=6, density=0.5)
     objective = Objective(problem.corpus(), ElasticNet(0.3, 0.05), threads=1)
     found = fit(problem.corpus(), rho1=0.3, rho2=0.05, tol=1e-3, threads=1)
-    known = objective.outside(objective.working_set(found.numbers), found.w)
+    known = objective.screen(objective.working_set(found.numbers), found.w)[0]
     return problem, objective, known, known.carry(found.w, objective.working_set(found.numbers))
 
 
@@ -145,7 +145,7 @@ def test_shards_give_a_bound_too():
         bounds.append((plain, run.best.bound))
     best = Explicit(problem, 0.3, 0.05).minimum
     assert bounds[1][0] == pytest.approx(bounds[0][0], rel=1e-9)
-    assert bounds[1][0] < bounds[1][1] <= best  # better than the plain bound, if not as good as in one place
+    assert bounds[1][0] < bounds[1][1] <= best  # better than the plain bound, though not as good as without shards
     assert bounds[0][0] < bounds[0][1] <= best
 
 
@@ -163,7 +163,7 @@ def test_any_number_of_threads_and_wrong_arguments():
     none = Oracle(corpus, 1).sequence_factors(known.feature_set, w, listed, g, **{**options, "max_entries": 0})
     assert none[0] == pytest.approx(loss - w @ g, rel=1e-9)
     np.testing.assert_allclose(none[1], g, atol=1e-10)
-    # Who is alone need not compute what the others add.
+    # A single shard need not compute the contributions of others.
     alone = Oracle(corpus, 1).sequence_factors(known.feature_set, w, listed, g, **options, alone=True)
     np.testing.assert_allclose(alone[1], one[1], atol=1e-10)
     for fault, match in (({"rho2": 0.0}, "rho2"), ({"listed": listed[::-1].copy()}, "listed"), ({"g": g[1:]}, "total")):

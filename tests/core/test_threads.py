@@ -31,7 +31,7 @@ def test_threads_get_the_answers_of_one(labelled):
     best = [model.nbest(tokens, 2) for tokens in X]
 
     def work(k):
-        # Each thread begins elsewhere, so that different calls meet.
+        # Each thread starts with a different call, so that different calls overlap.
         for i in islice(cycle(range(len(X))), k * 7, k * 7 + ROUNDS):
             assert model.label(X[i]) == answers[i]
             assert_array_equal(model.marginals(X[i]), marginals[i])

@@ -13,7 +13,7 @@ from sparsecrf.encoding.clusters import word_clusters
 
 
 def text(n, seed):
-    """Sentences of a small grammar, so that words of a kind stand in the same places."""
+    """Sentences of a small grammar, so that words of the same kind occur in the same contexts."""
     rng = random.Random(seed)
     kinds = {
         "D": ["the", "a", "this"],
@@ -56,7 +56,7 @@ def test_twin(seed, threads):
         before = now
         if clusters.exchange(threads) == 0:
             break
-    # No single move of a word that is not alone gains anything.
+    # No single move of a word from a cluster of several words improves the objective.
     found = classes()
     for word, c in found.items():
         if list(found.values()).count(c) > 1:

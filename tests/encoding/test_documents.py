@@ -154,7 +154,7 @@ def f1(done):
 @pytest.mark.slow
 def test_what_documents_are_worth(run):
     """From a file to a model and its score: other mentions say what a sentence alone does not."""
-    options = ["--rho1", "0.1", "--rho2", "0.09"]  # not the defaults: of these the hint would speak first
+    options = ["--rho1", "0.1", "--rho2", "0.09"]  # not the defaults: otherwise the hint would mention them first
     plain = run("train", "train.txt", "--features", "words", "-m", "plain", "--dev", "train.txt", *options)
     assert "next: --features documents, since train.txt has documents (-DOCSTART-)" in plain.err
     done = run("train", "train.txt", "--features", "documents", "-m", "m", "--dev", "test.txt", *options)
@@ -178,7 +178,7 @@ def test_labelled_files(run):
     assert done.err == ""
     rows = [line.split(" ") for line in done.out.split("\n")]
     assert "\n".join(" ".join(row[:-1]) for row in rows) == text.rstrip("\n") + "\n\n"
-    # Words alone get the same labels; columns are set off as in the file.
+    # Words alone get the same labels; columns are separated as in the file.
     words = "\n".join(line.split(" ")[0] for line in text.split("\n"))
     found = run("label", "-m", "m", "--marginals", "-", stdin=words.encode())
     assert [line.split(" ")[1:2] for line in found.out.split("\n")] == [row[2:] for row in rows]
@@ -196,9 +196,9 @@ def test_wrong_numbers_of_columns(run):
     run("train", "train.txt", "--format", "documents", "-m", "m", "--rho1", "0.1", "-q")
     labelled = run("label", "-m", "m", "test.txt").out
     done = run("eval", "-", "-m", "m", stdin=labelled.encode())  # its last column is not gold
-    assert "expected 1 column of observations as in training and, last, the label, found 3 columns" in done.err
+    assert "expected 1 column as in training and then the label, found 3 columns" in done.err
     done = run("label", "-m", "m", stdin=b"Mr Bal rose today\n")
-    assert "line 1: expected 1 column of observations as in training and, perhaps, a label, found 4 columns" in done.err
+    assert "line 1: expected 1 column as in training, or one more with the label, found 4 columns" in done.err
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def by_plain_program(X, template, start):
 
 
 def lists_of(corpus):
-    """The same of a corpus; an attribute of value 2 stands there twice."""
+    """The same for a corpus; an attribute with value 2 occurs twice."""
     found = corpus.to_arrays()
 
     def of(kind, t):
@@ -198,7 +198,7 @@ def test_errors_in_files_name_the_same_line(line, expected):
 
     message, n_labels, _ = errors_by_threads(encode)
     assert message.startswith(expected)
-    # What comes before a line of other columns has been read; a piece that is no text has not.
+    # Lines before one with a different number of columns have been read; a piece that is not text has not.
     assert n_labels == (2 if "columns" in expected else 0)
 
 

@@ -1,4 +1,4 @@
-"""Where else in its document a word stands, as columns."""
+"""Other mentions of a word in its document, as columns."""
 
 import random
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sparsecrf import InputError, Template
 
-# ---- A twin. Wapiti's regular expressions in the syntax of Python's: its star is lazy, its classes are ASCII.
+# ---- A twin. Wapiti's regular expressions in Python's syntax: its star is lazy, its classes are ASCII.
 CLASSES = {"a": "a-zA-Z", "d": "0-9", "l": "a-z", "u": "A-Z", "w": "a-zA-Z0-9", "s": " \\t\\n\\v\\f\\r"}
 CLASSES["p"] = re.escape("".join(c for c in map(chr, range(33, 127)) if not c.isalnum()))
 
@@ -183,7 +183,7 @@ def test_comments_blank_lines_and_line_ends():
     assert template.attributes([["a#b"]]) == [["U1:a#b", "B#1"]]
     assert len(template) == 2
     assert Template("u1:%x[0,0]#c\nB #", "wapiti").attributes([["a"]]) == [["u1:a", "b"]]
-    # What CRF++ does with a comment or blanks behind a line: they are part of the attribute.
+    # As in CRF++, a comment or blanks at the end of a line are part of the attribute.
     assert Template("U1:%x[0,0] # c\nB ").attributes([["a"]]) == [["U1:a # c", "B "]]
 
 

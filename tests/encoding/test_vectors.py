@@ -57,7 +57,7 @@ def test_mistakes_in_files(tmp_path, text, message):
 
 
 def test_width(tmp_path):
-    """By the first vector, wherever it stands; a first line that promises some is not enough."""
+    """Recognised by the first vector, wherever it is; a header alone is not enough."""
     path = tmp_path / "f.txt"
     for text in ("dog 1 2\n", "1 2\ndog 1 2\n", "\n \n\ndog 1 2\n", "1 2\n\n\ndog 1 2"):
         path.write_text(text)

@@ -74,7 +74,7 @@ def test_forms_of_a_token(token, expected):
 
 
 def test_false_has_the_value_zero():
-    # A feature that never fires has no count; the attribute is known all the same.
+    # A feature that never fires has no count, but the attribute is known.
     vocabulary = Vocabulary()
     corpus = vocabulary.encode([[{"no": False}]], [["L"]], grow=True)
     assert contents(vocabulary, corpus)[0].get(("no", "L"), 0.0) == 0.0
@@ -131,7 +131,7 @@ class TestBigrams:
 
         def conditions(attribute):
             asked.append(attribute)
-            return np.bool_(attribute == "b")  # whatever is true or false will do
+            return np.bool_(attribute == "b")  # any truthy or falsy value is accepted
 
         assert self.pairs(bigrams=conditions) == {**self.BIAS_PAIRS, **self.B_PAIRS}
         assert sorted(asked) == ["a", "b", "c"]
@@ -174,12 +174,12 @@ def test_python_objects_are_not_held():
 
     corpus = Vocabulary().encode(sequences(100), (["L"] for _ in range(100)), grow=True)
     assert corpus.n_tokens == 100
-    assert most <= 6  # the sequence in hand, and two that loops still hold, each with its token
+    assert most <= 6  # the current sequence, and two that loops still reference, each with its token
     assert len(alive) == 0
     most = 0
     corpus = Vocabulary().encode(lazy_sequences(50), (iter("LM" + "L" * 7) for _ in range(50)), grow=True)
     assert corpus.n_tokens == 450
-    assert most <= 2  # the token in hand and the one before
+    assert most <= 2  # the current token and the one before
     assert len(alive) == 0
 
 

@@ -11,7 +11,7 @@ from reference import word_functions as twin
 from sparsecrf import CRF, InputError, Model, Template
 from sparsecrf.contrib.convert import crfpp, wapiti
 
-#: Blocks of 20 scripts, with their marks, numbers and punctuation, and of what belongs to none.
+#: Blocks of 20 scripts with their marks, numbers and punctuation, and blocks that belong to no script.
 SCRIPTS = {
     "latin": (0x41, 0x24F),
     "greek": (0x370, 0x3FF),
@@ -56,7 +56,7 @@ TEMPLATE = Template("".join(f"U{k}:{macro}\n" for k, macro in enumerate(FUNCTION
 def random_words(n, seed):
     """Words of one script, or with a few characters of others."""
     rng = random.Random(seed)
-    # Assigned here: other versions of Unicode do not know the others.
+    # Only characters that are assigned in this version of Unicode: others may not have the rest.
     alphabets = [
         [chr(c) for c in range(first, last + 1) if unicodedata.category(chr(c)) != "Cn"]
         for first, last in SCRIPTS.values()
@@ -122,7 +122,7 @@ def test_examples(word, lower, shape, short, classes, length):
 
 
 def test_neighbours_and_ends():
-    """Beyond the ends stands the boundary cell as it is; rows may count from the ends."""
+    """Beyond the ends, the boundary cell is returned unchanged; rows may count from the ends."""
     template = Template("U%p[-1,0,1]|%h[1,0]|%S[@-1,0,2]|%n[@1,1]\nU%e[-1]|%e[0]|%e[ @1 ]\n")
     assert template.n_columns == 2
     assert template.attributes([["One", "a"], ["Two", "bc"]]) == [

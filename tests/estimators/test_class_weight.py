@@ -71,7 +71,7 @@ def test_balanced_weights_are_those_of_scikit_learn(data):
 
 
 def test_a_weight_makes_a_label_more_probable():
-    """Of single tokens: as if those with the label came so many times as often."""
+    """For single tokens, a weight acts like repeating the tokens with that label."""
     X, y = [["bank"]] * 8, [[1], [0], [0], [0]] * 2
     crf = CRF(rho1=0.0, rho2=0.01, tol=1e-9)
     rare = crf.fit(X, y).predict_marginals([["bank"]])[0][0, 1]

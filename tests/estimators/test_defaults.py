@@ -1,4 +1,4 @@
-"""Defaults stand in sparsecrf/defaults.py alone: signatures and the command line take them from there."""
+"""Defaults are defined only in sparsecrf/defaults.py: signatures and the command line take them from there."""
 
 import ast
 from collections.abc import Iterator

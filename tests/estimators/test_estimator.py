@@ -64,7 +64,7 @@ def test_spans_are_the_chunks_of_the_best_labels_with_their_probabilities(data, 
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (["[-X", "B-X", "O"], [(0, 1, "X")]),  # by conlleval, B after a bracket begins nothing, and O ends it
+        (["[-X", "B-X", "O"], [(0, 1, "X")]),  # for conlleval, B after a bracket does not begin a chunk, and O ends it
         (["B-X", "]-X", "O"], [(0, 1, "X"), (1, 2, "X")]),  # a bracket begins, and nothing ended B
         (["B-X", "Y", "Y"], [(0, 1, "X"), (1, 3, "")]),  # no scheme has Y
     ],
@@ -94,7 +94,7 @@ def test_warm_start_and_init_model(data, fitted, tmp_path):
     for init in (fitted.model_, tmp_path / "m.safetensors"):
         assert CRF(**OPTIONS).fit(*data, init_model=init).n_iter_ < cold
     empty = Model.from_weights(fitted.model_.labels, {})
-    assert again.fit(*data, init_model=empty).n_iter_ > 1  # it is what was asked for, not the last fit
+    assert again.fit(*data, init_model=empty).n_iter_ > 1  # this is the requested result, not the last fit
     assert again.history_[0].active_unigram == 0
 
 

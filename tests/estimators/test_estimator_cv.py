@@ -33,7 +33,7 @@ def test_rho1_is_chosen_by_left_out_folds(data):
 
 @pytest.mark.slow
 def test_scores_are_those_of_every_fold():
-    # With these sentences no fold has two labellings of the same score, between which rounding would choose.
+    # With these sentences, no fold has two labellings with the same score, where rounding would decide.
     X, y = sentences(40, seed=3)
     X = dicts(X)
     groups = np.arange(len(X)) % 4
@@ -65,7 +65,7 @@ def test_a_fold_without_chunks(chunk):
     X, y = [["a", "b"]] * 4 + [["c", "d"]] * 4, [chunk] * 4 + [["O", "O"]] * 4
     halves = [(range(4), range(4, 8)), (range(1, 8), [0])]
     crf = CRFCV([0.01], cv=halves, scoring="chunk_f1").fit(X, y)
-    assert crf.scores_.tolist() == [0.5]  # nothing to find and all of it wrong; one chunk, found
+    assert crf.scores_.tolist() == [0.5]  # no gold chunk but predicted ones; one chunk, which is found
 
 
 @pytest.mark.slow

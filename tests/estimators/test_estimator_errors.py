@@ -56,7 +56,7 @@ def test_nothing_is_answered_before_training(method):
             "sequence 1, position 0, column 1: expected a finite number, found nan; fill or drop it",
         ),
         ([np.array([[1.0], [np.inf]])], [["A", "A"]], {}, "sequence 0, position 1, column 0: expected a finite number"),
-        ([["a", "b"]], [[None, None]], {}, "y: expected a label for some token, found None for all 2"),
+        ([["a", "b"]], [[None, None]], {}, "y: expected at least one label, found None for all 2"),
         ([["a"]], [[2.0]], {}, r"y, sequence 0, position 0: .*found 2.0; give integers or text: y.astype.int"),
         ([["a"]], [np.array([2.0])], {}, r"position 0: expected a label .*found 2.0; give integers"),
         (

@@ -33,8 +33,8 @@ from sparsecrf.scorers import (
 
 VERSION = tuple(map(int, sklearn.__version__.split(".")[:2]))
 since_1_6 = pytest.mark.skipif(VERSION < (1, 6), reason="scikit-learn has such tags and routing since 1.6")
-#: scikit-learn's checks that need no data, as far as its version has them. The others make matrices of their own; their
-#: versions for sequences are below and in test_estimator.py.
+#: scikit-learn's checks that need no data, if the installed version has them. The others generate matrices; versions
+#: for sequences are below and in test_estimator.py.
 DATA_FREE = [
     "check_do_not_raise_errors_in_init_or_set_param",
     "check_do_not_raise_errors_in_init_or_set_params",

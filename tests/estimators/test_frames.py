@@ -122,7 +122,7 @@ def test_cross_validation_takes_them_too(data):
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     frame = library(name).DataFrame(table(data))
-    # One frame is dealt out by tokens: the error says what to do, and that does.
+    # A search splits one frame by tokens: the error says what to do, and its advice works.
     with pytest.raises(
         InputError, match=r"Searches of scikit-learn .* split by sentence if X and y are lists"
     ) as refused:
@@ -298,7 +298,7 @@ def test_labels_that_a_column_does_not_have(data):
 @pytest.mark.slow
 def test_columns_that_a_template_does_not_read_are_told(data):
     frame = columns_of(data, "sentence", "tag", "word", "label")
-    message = "X: column 'tag' is taken for the word; 'word' is not used"
+    message = "X: column 'tag' is used as the word; 'word' is not used"
     with pytest.warns(UserWarning, match=message) as told:
         CRF(features="words").fit(frame, "label", sentences="sentence")
     assert told[0].filename == __file__

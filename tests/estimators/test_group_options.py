@@ -153,7 +153,7 @@ def test_wrong_use(program, options, message):
 
 @pytest.mark.parametrize("class_pairs", [False, True])
 def test_groups_of_ones_own_where_labels_have_parts(class_pairs):
-    """Parts are told by their names, at the end and before."""
+    """Parts are identified by their names, at the end and before."""
     X = [[{"word": c} for c in word] for word in ("abca", "bcab", "cabb")]
     y = [["N|S", "N|P", "V|S", "V|P"], ["N|P", "V|S", "V|P", "N|S"], ["V|S", "V|P", "N|S", "N|P"]]
     seen = set()

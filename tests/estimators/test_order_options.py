@@ -55,7 +55,7 @@ def test_path_of_an_estimator_starts_each_fit_from_its_neighbour():
     assert found[-1].n_ngram > 0
     alone = CRF(rho1=0.5, template=TEMPLATE, order=3, solver_options={"order_factor": 1.2}).fit(X, Y)
     assert found[-1].objective == pytest.approx(alone.objective_, rel=1e-2)
-    # From a neighbour with n-grams a run begins with them: at its first record.
+    # A run that starts from a fit with n-grams has them from its first record on.
     assert found[-1].history[0].active_ngram == found[-2].n_ngram > 0
 
 

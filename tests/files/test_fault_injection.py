@@ -174,17 +174,17 @@ def test_too_little_memory_to_load_the_program(tmp_path):
     command = ["sh", "-c", 'ulimit -v 20480 && exec "$@"', "sh", *program("show", "nosuch")]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     reached = any(f"sparsecrf{os.sep}{file}" in done.stderr for file in ("__init__.py", "__main__.py"))
-    # Out of memory, the compiler of Python may end with a SystemError instead of a MemoryError.
+    # When memory runs out, Python's compiler may raise SystemError instead of MemoryError.
     in_python = "Fatal Python error" in done.stderr or "<built-in function compile>" in done.stderr
     in_python = in_python or ("Traceback" in done.stderr and not reached)
-    if done.returncode == 127 or in_python:  # a traceback without a line of ours: it began before the program did
+    if done.returncode == 127 or in_python:  # a traceback without our code: the error came before the program started
         pytest.skip("Python does not run either")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("sparsecrf: ")
     assert "Traceback" not in done.stderr
 
 
-# ---- A terminal or an environment that is not as it should be
+# ---- A broken terminal or environment
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_a_wrong_instruction_set_is_one_line():
     assert done.stderr.count("\n") == 1
 
 
-# ---- Checkpoints that were whole when someone changed them
+# ---- Complete checkpoints that were modified afterwards
 
 
 def checkpoint(path, spoil):
@@ -246,7 +246,7 @@ def test_a_forged_checkpoint(spoil, tmp_path):
     options = {"rho1": 0.1, "max_iter": 5, "tol": 0.0, "checkpoint": tmp_path / "run", "resume": True, "threads": 1}
     fit(corpus_of_checkpoint(), **options)
     checkpoint(tmp_path / "run", spoil)
-    with pytest.raises(InputError, match=r"run: expected the state of a run, found something else"):
+    with pytest.raises(InputError, match=r"run: expected the state of a run, found other content"):
         fit(corpus_of_checkpoint(), **options)
 
 

@@ -7,7 +7,7 @@ from foreign_model_files import CRFPP, WAPITI
 
 from sparsecrf import Model
 
-# A word, its shape, then what was found out about it, if anything; the label is last.
+# A word, its shape, then optional annotations; the label is last.
 RAGGED = "Ada X name DET\nruns x VERB\n\nthe x stop function DET\ncat x noun NOUN\nruns x VERB\n\n"
 EVEN = "Ada X DET\nruns x VERB\n\nthe x DET\ncat x NOUN\nruns x VERB\n\n"
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"

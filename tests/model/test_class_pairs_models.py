@@ -123,7 +123,7 @@ def test_what_does_not_go_together():
         CRF(label_parts="|", order=3, solver_options={"class_pairs": True}).fit(X, y)
     crf, _, _ = trained()
     model = crf.model_
-    with pytest.raises(InputError, match="label_parts: expected the classes of the features, found others"):
+    with pytest.raises(InputError, match="label_parts: expected the classes of the features, found different ones"):
         Model(model.vocabulary, model.features, model.w, label_parts=LabelParts(*model.label_parts[:2]))
 
 
@@ -136,7 +136,7 @@ def test_a_file_with_other_classes_is_refused():
         record = {**json.loads(kept["parts"]), "classes": classes}
         with pytest.raises(InputError, match=r"classes of labels: expected|as parts, found"):
             Model.from_bytes(pack(FORMAT, VERSION, {**kept, "parts": json.dumps(record)}, good))
-    # Without the classes the numbers of their pairs are of nothing: so it is for versions that do not know them.
+    # Without the classes, the numbers of their pairs mean nothing, as in versions that do not support classes.
     record = {name: value for name, value in json.loads(kept["parts"]).items() if name != "classes"}
     with pytest.raises(InputError, match="expected ascending feature numbers below"):
         Model.from_bytes(pack(FORMAT, VERSION, {**kept, "parts": json.dumps(record)}, good))

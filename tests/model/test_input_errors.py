@@ -140,7 +140,7 @@ def test_empty_corpus():
         (([0], [3], [], [], []), "3"),
         (([], [], [4], [0], [0]), "4"),
         (([], [], [0], [4], [0]), "4"),  # 3 is the start label, 4 is nothing
-        (([], [], [0], [0], [3]), "3"),  # the start label is no label of a position
+        (([], [], [0], [0], [3]), "3"),  # no position can have the start label
         (([], [], [0], [-1], [0]), "-1"),
         (([0, 1], [0], [], [], []), "2"),
         (([], [], [0], [0, 1], [0]), "2"),

@@ -143,7 +143,7 @@ def test_parts_that_are_none_are_told(program, tmp_path):
 def test_dense_columns_and_parts_are_refused():
     crf, *_ = trained()
     columns = DenseColumns(np.zeros(1), np.ones(1))
-    with pytest.raises(InputError, match="label_parts: expected none with dense columns"):
+    with pytest.raises(InputError, match="label_parts: not supported with dense columns"):
         Model(
             crf.model_.vocabulary, crf.model_.features, crf.model_.w, label_parts=crf.model_.label_parts, dense=columns
         )

@@ -95,7 +95,7 @@ class TestFromWeights:
         np.testing.assert_array_equal(model.marginals(["x", "y"]), np.full((2, 2), 0.5))
 
     def test_attributes_condition_pairs_if_they_have_a_pair_weight(self):
-        # lambda is exp(2) : 1 : 1 for the pairs (rain, .) where grey holds, before fog's unigram weight.
+        # lambda is exp(2) : 1 : 1 for the pairs (rain, .) if `grey` is present, before the unigram weight of `fog`.
         model = Model.from_weights(["rain", "fog"], {("wet", "rain"): 500.0}, {("grey", "rain", "fog"): 2.0})
         expected = np.exp(2.0) / (1.0 + np.exp(2.0))
         assert_probabilities(model.marginals(["wet", "grey"])[1, 1], expected)
@@ -188,7 +188,7 @@ def test_a_vocabulary_that_grew_no_longer_fits_a_model():
 
 
 def test_vocabulary_and_model_together():
-    # What a trained model is made of: a vocabulary that grew over labelled data, and weights.
+    # The parts of a trained model: a vocabulary built from labelled data, and weights.
     vocabulary = Vocabulary(bigrams="all")
     corpus = vocabulary.encode([["dry", "wet"], ["wet"]], [["sun", "rain"], ["rain"]], grow=True)
     features = _core.FeatureSet.observed(corpus)

@@ -98,7 +98,7 @@ def test_constraints_that_nothing_meets(limits, position, question):
         getattr(model, question)(["dry", "wet", "grey"], *extra, **limits)
 
 
-# ---- Data of another kind than the model was trained on.
+# ---- Data of a different kind from what the model was trained on.
 SENTENCES = [["the", "dog", "barks"], ["dogs", "bark"]]
 TAGS = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"]]
 

@@ -280,7 +280,7 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
         (with_header(b'{"a":1' + b"0" * 10_000 + b"}"), "another kind of file"),
         (with_header(b'{"a":"\xff"}'), "not a JSON object"),
         (with_header(b'{"__metadata__":{"a":"1","a":"2"}}'), "not a JSON object .*expected distinct names"),
-        (with_header({"__metadata__": {"format": 1}}), "metadata of names and texts"),
+        (with_header({"__metadata__": {"format": 1}}), "metadata that map names to texts"),
         (with_header(DESCRIBED | {"w": 3}, bytes(8)), "dtype, shape and data_offsets"),
         (with_header(DESCRIBED | {"w": array("F16")}, bytes(8)), "a dtype of"),
         (with_header(DESCRIBED | {"w": array(["F64"])}, bytes(8)), "a dtype of"),
@@ -357,7 +357,7 @@ def at(place, value):
     ],
 )
 def test_content_that_makes_no_sense(model, spoil, expected, tmp_path):
-    """The digest is right: whoever wrote these files meant it."""
+    """The digest is right: these files are forged, not damaged."""
     metadata, arrays = parts(model)
     spoil(metadata, arrays)
     refuses(pack(FORMAT, VERSION, metadata, arrays), expected, tmp_path)

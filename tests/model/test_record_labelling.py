@@ -32,6 +32,11 @@ def documents() -> Model:
     return CRF(features="documents", rho1=0.01, max_iter=20).fit(with_mentions(X), Y).model_
 
 
+def any_columns(model: Model) -> Model:
+    """As from `train --features` on a file with more columns than the features need."""
+    return Model(model.vocabulary, model.features, model.w, template=model.template, n_columns=0)
+
+
 def answer(model: Model, name: str, data: bytes, *, core: bool, line: int = 1) -> bytes | str:
     """The labelled file or the error; not `core`: by Python alone."""
     format = copy.copy(format_named(name))
@@ -179,6 +184,17 @@ def test_documents(documents, more):
     texts = [document(rng, rng.randrange(4), more) for _ in range(20)]
     check(documents, "documents", "".join(texts).encode(), plain=True)
     check(documents, "documents", f"-DOCSTART-{more}\n\n{texts[0]}\n-DOCSTART-{more}\n{texts[1]}".encode(), plain=True)
+
+
+@pytest.mark.parametrize("text", ["Ada\n\n-DOCSTART-\n\nwent\n", "Ada x O\nwent y O\n", "Ada x\nwent O\n\ncat\tx\n"])
+def test_documents_of_any_number_of_columns(documents, text):
+    check(any_columns(documents), "documents", text.encode(), plain=True)
+
+
+def test_json_lines_of_any_number_of_columns(words, pairs):
+    check(any_columns(words), "jsonl", b'{"tokens": [["Ada", "A"], ["went", "w"]]}\n{"tokens": ["a"]}\n', plain=True)
+    check(any_columns(pairs), "jsonl", b'{"tokens": [["Ada", "A", "x"]]}\n', plain=True)
+    check(any_columns(pairs), "jsonl", b'{"tokens": ["Ada", "went"]}\n', plain=False)
 
 
 @pytest.mark.parametrize("n", [498, 499, 500, 501])

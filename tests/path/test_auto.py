@@ -163,7 +163,7 @@ def test_parts_are_fitted_by_the_solver_of_the_whole():
     solvers = []
     found = choose_penalties(corpus, BY_TOKENS, threads=1, each=lambda point: solvers.append(point.fit.solver))
     assert set(solvers) == {"dual"}
-    assert found.start is None  # with weights to start from, the final fit would use `proximal`
+    assert found.start is None  # with starting weights, the final fit would use `proximal`
     proximal = choose_penalties(corpus, BY_TOKENS, threads=1, solver="proximal")
     assert len(proximal.start.w)
 

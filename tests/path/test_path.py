@@ -73,7 +73,7 @@ def test_errors_on_a_dev_corpus(task):
 def test_cross_validation_by_hand(task):
     """The folds again, from the Python tokens and from cold starts."""
     vocabulary, X, y, corpus, _ = task
-    folds, seed = 4, 8  # a split without labels that are equally good
+    folds, seed = 4, 8  # a split in which no two labels score equally
     found = cross_validate(corpus, folds=folds, seed=seed, **GRID)
     whole = path(corpus, **GRID)
     assert_array_equal(found.rho1, whole.rho1)

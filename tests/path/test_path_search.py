@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sparsecrf import InputError, Vocabulary, fit
 from sparsecrf.contrib.simulate import paper_hmm
+from sparsecrf.defaults import RHO1
 from sparsecrf.path import Path, PathWarning, cross_validate, path, rho_max
 from sparsecrf.path.grid import FACTOR, FIRST, PATIENCE, GivenValues, Search
 
@@ -42,7 +43,7 @@ def test_a_search_goes_up_if_the_best_is_its_first():
     found = tried[int(np.argmin(errors))]
     assert FACTOR**-0.5 <= found / 2000 <= FACTOR**0.5
     highest, _ = follow(lambda rho1: -np.log(rho1))
-    assert max(highest) == 1e5  # and not beyond the model without weights
+    assert max(highest) == 1e5  # and not beyond the rho1 at which all weights are zero
 
 
 def test_a_search_does_not_take_a_plateau_for_a_turn():
@@ -198,13 +199,13 @@ def test_what_a_path_says_of_itself(task):
 
 
 @pytest.mark.slow
-def test_without_dev_the_grid_reaches_weak_penalties(task):
+def test_without_dev_the_grid_reaches_the_default_penalty(task):
     corpus = task[0]
     found = path(corpus, **OPTIONS)
     assert not found.searched
     assert len(found) == 20
     assert found.rho1[0] == rho_max(corpus)
-    assert found.rho1[-1] == pytest.approx(min(0.1, 1e-3 * found.rho1[0]))
+    assert found.rho1[-1] == pytest.approx(min(RHO1, 1e-3 * found.rho1[0]))
 
 
 @pytest.mark.parametrize("options", [{"n_rho": 0}, {"rho_min_ratio": 2.0}, {"rho1": [1.0, 2.0]}])

@@ -178,7 +178,7 @@ def test_an_edge_of_rho1_is_said(task):
     found = made(task, penalties, [12.0, 11.5, 10.0, 11.0], [1, 20, 50, 70])
     assert (found.best, found.edge, found.edge_rho2) == (2, "lower", None)
     assert "the best rho1, 1, is the smallest value tried" in found.advice
-    # A model with a larger rho1 is as good: nothing to warn of.
+    # A model with a larger rho1 is equally good: no warning.
     found = made(task, penalties, [10.1, 11.5, 10.0, 11.0], [1, 20, 50, 70])
     assert (found.best, found.edge, found.advice) == (0, None, None)
 

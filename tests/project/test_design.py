@@ -53,7 +53,7 @@ def test_the_design_is_short():
     assert len(DESIGN.split()) <= 5000
 
 
-#: What readers look for, with words of their question, the file, and what they must find in it.
+#: What readers look for: words of their question, the file, and the text that it must contain.
 QUESTIONS = {
     "Where is Viterbi?": ("Viterbi", "cpp/core/inference/decode.cpp", "double best_path("),
     "Where is the forward recursion?": ("forward-backward", "cpp/core/inference/recursion.cpp", "Recursion::forward"),

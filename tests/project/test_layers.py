@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE, PACKAGE = ROOT / "cpp" / "core", ROOT / "src" / "sparsecrf"
 
-#: Folders of cpp/core, with the folders that each may include beside itself.
+#: Folders of cpp/core, with the folders that each may include besides itself.
 CORE_LAYERS = {
     "base": set(),
     "simd": {"base"},

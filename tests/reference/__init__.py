@@ -1,4 +1,4 @@
-"""The slow, plain NumPy twin of the core: what the tests trust.
+"""The slow, plain NumPy twin of the core, which the tests trust.
 
 `lattice` turns a sequence and weights into scores psi[T,Y+1,Y]; `enumeration` looks at all paths;
 `forward_backward` is the log-domain recursion; `sparse_recursion` is the paper's; `decoding` finds best

@@ -9,7 +9,7 @@ END, RARE = "<end>", "<rare>"  #: contexts that are no words
 
 
 def pairs(sentences: Iterable[Sequence[str]], words: Iterable[str]) -> Counter[tuple[str, str]]:
-    """How often two words follow each other, with ends of sentences and rare words."""
+    """How often one word follows another, including ends of sentences and rare words."""
     known = set(words)
     found: Counter[tuple[str, str]] = Counter()
     for sentence in sentences:
@@ -30,7 +30,7 @@ def objective(counts: Counter[tuple[str, str]], class_of: dict[str, object]) -> 
 
 
 def paths(counts: Counter[tuple[str, str]], class_of: dict[str, int]) -> dict[int, str]:
-    """By class: its path in the tree of merges, the pair that costs least each time."""
+    """The path of each class in the tree of merges, which always join the cheapest pair."""
     left = {c: [c] for c in sorted(set(class_of.values()))}
     now: dict[str, object] = dict(class_of)
     made = dict.fromkeys(left, "")

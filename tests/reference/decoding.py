@@ -1,6 +1,6 @@
 """The best labels: Viterbi (dense, and sparse as in the paper), posterior decoding, the k best paths.
 
-Ties: among predecessors of equal score the smallest index wins, and so does the smallest final label.
+Ties go to the predecessor with the smallest index, and to the smallest final label.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .lattice import NEG_INF, FloatArray, IntArray, Unsatisfiable
 
 
 def viterbi(psi: FloatArray) -> tuple[IntArray, float]:
-    """The path of highest score, and its score.
+    """The path with the highest score, and its score.
 
     epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + psi[t,y',y] }          (the paper's eq. viterb)
     """
@@ -31,8 +31,8 @@ def sparse_viterbi(u: FloatArray, scores: FloatArray) -> tuple[IntArray, float]:
         epsilon_t(y) = u_t(y) + max { max_{y' not in A(y)} epsilon_{t-1}(y'),
                                       max_{y' in A(y)} epsilon_{t-1}(y') + l_t(y', y) }
 
-    with A(y) = {y': l_t(y', y) != 0}. The first maximum is found by walking the labels from the highest
-    epsilon on until one is outside A(y).
+    with A(y) = {y': l_t(y', y) != 0}. The first maximum is found by visiting labels by decreasing epsilon until one is
+    outside A(y).
     """
     n_positions, n_labels = u.shape
     best = np.zeros((n_positions, n_labels), dtype=np.int32)
@@ -72,14 +72,14 @@ def posterior_labels(node: FloatArray) -> IntArray:
 
 
 def n_best(psi: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """The k paths of highest finite score, best first; labels [k',T], scores [k'], k' <= k.
+    """The k paths with the highest finite scores, best first; labels [k',T], scores [k'], k' <= k.
 
     Every (t, y) keeps the k best paths that end there, each of which extends one of the k best of some y':
 
         L_t(y) = the k best of { s + psi[t,y',y] : y', s in L_{t-1}(y') }
 
-    Ties: the smaller y' first, then the better rank in L_{t-1}(y'); at the end the smaller final label. Paths
-    of equal score are so ordered by their last label, then the one before it, ...: the first is `viterbi`'s.
+    Ties go to the smaller y', then to the better rank in L_{t-1}(y'), and to the smaller final label. So paths with
+    equal scores are ordered by their last label, then by the one before it, and so on; the first is that of `viterbi`.
     """
     n_positions, _, n_labels = psi.shape
     kept: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(n_labels)] + [[(0.0, ())]]
@@ -100,5 +100,5 @@ def n_best(psi: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
 
 
 def _k_best(candidates: list[tuple[float, tuple[int, ...]]], k: int) -> list[tuple[float, tuple[int, ...]]]:
-    """The k of highest score, best first, in the order given where scores tie."""
+    """The k with the highest scores, best first; ties stay in the given order."""
     return sorted(candidates, key=lambda candidate: -candidate[0])[:k]

@@ -1,6 +1,6 @@
-"""Every quantity by looking at all Y^T label sequences: what the recursions are compared with.
+"""Computes every quantity from all Y^T label sequences, for comparison with the recursions.
 
-Nothing here is recursive and nothing is shared with the recursions but the lattice psi[T,Y+1,Y] itself.
+Nothing here is recursive, and only the lattice psi[T,Y+1,Y] itself is shared with the recursions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Paths:
 
     @property
     def log_z(self) -> float:
-        """log Z = log sum_y exp score(y); -inf where every path is excluded."""
+        """log Z = log sum_y exp score(y); -inf if every path is excluded."""
         return float(log_sum_exp(self.score, axis=0))
 
     @property
@@ -50,12 +50,12 @@ class Paths:
         return p
 
     def agreeing(self, labels: IntArray, label_sets: LabelSets = ((),)) -> BoolArray:
-        """Which paths have these labels[T], or one of each label set; [Y^T]."""
+        """Which paths have these labels [T], or one label of each set; [Y^T]."""
         agree = [permits(int(label), label_sets, self.labels[:, t]) for t, label in enumerate(labels)]
         return np.logical_and.reduce(agree)
 
     def restricted(self, keep: BoolArray) -> Paths:
-        """The same paths, those outside keep[Y^T] with score -inf."""
+        """The same paths, with score -inf for those outside keep[Y^T]."""
         return Paths(self.labels, np.where(keep, self.score, NEG_INF))
 
 
@@ -75,7 +75,7 @@ def log_partition(psi: FloatArray) -> float:
 
 
 def log_prob(psi: FloatArray, labels: IntArray, label_sets: LabelSets = ((),)) -> float:
-    """log P(known labels), those that are MISSING or one of a set summed over."""
+    """log P(known labels), summed over labels that are MISSING or one of a set."""
     paths = all_paths(psi)
     return paths.restricted(paths.agreeing(labels, label_sets)).log_z - paths.log_z
 
@@ -99,7 +99,7 @@ def edge_marginals(psi: FloatArray) -> FloatArray:
 
 
 def n_best(psi: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """The k paths of highest finite score, best first; labels [k',T] and scores [k'], k' <= k."""
+    """The k paths with the highest finite scores, best first; labels [k',T] and scores [k'], k' <= k."""
     paths = all_paths(psi)
     order = np.argsort(-paths.score, kind="stable")
     order = order[np.isfinite(paths.score[order])][:k]

@@ -1,12 +1,12 @@
-"""Forward-backward in the log domain, dense: right for any weights and any length, and slow.
+"""Dense forward-backward in the log domain: correct for any weights and any length, but slow.
 
     a_t(y)      = log sum_{y'} exp( a_{t-1}(y') + psi[t,y',y] ) - c_t   c_t makes sum_y exp a_t(y) = 1
     b_{t-1}(y') = log sum_y exp( psi[t,y',y] + b_t(y) ) - d_t           d_t makes max b_{t-1} = 0; b_{T-1} = 0
     log Z = sum_t c_t
     p_t(y', y) proportional to exp( a_{t-1}(y') + psi[t,y',y] + b_t(y) )
 
-(the paper's eqs. forw and backw). Every position is normalised by itself, so that rounding does not grow
-with T. A score of -inf stands for what cannot occur.
+(the paper's eqs. forw and backw). Every position is normalised separately, so that rounding errors do not grow with T.
+A score of -inf marks a transition that cannot occur.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .lattice import NEG_INF, FloatArray, IntArray, Unsatisfiable, constraint_sc
 
 @dataclass(frozen=True)
 class Posterior:
-    """What forward-backward knows of one lattice, as logarithms: nothing underflows."""
+    """The results of forward-backward for one lattice, as logarithms, so that nothing underflows."""
 
     log_z: float
     log_node: FloatArray  # [T,Y] log p_t(y)
@@ -43,7 +43,7 @@ class Posterior:
 def forward(psi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """a[t+1,y] = a_t(y) and c[t]; a[0] is the start label with probability 1. Shapes [T+1,Y+1] and [T].
 
-    Where no path is left, a and c are -inf from there on.
+    Once no path is possible, a and c stay -inf.
     """
     n_positions, _, n_labels = psi.shape
     a = np.full((n_positions + 1, n_labels + 1), NEG_INF)
@@ -69,7 +69,7 @@ def backward(psi: FloatArray) -> FloatArray:
 
 
 def log_partition(psi: FloatArray) -> float:
-    """log Z; -inf where no path is possible."""
+    """log Z; -inf if no path is possible."""
     _, c = forward(psi)
     return math.fsum(c) if np.isfinite(c).all() else NEG_INF
 
@@ -86,7 +86,7 @@ def forward_backward(psi: FloatArray) -> Posterior:
 
 
 def log_prob(psi: FloatArray, labels: IntArray) -> float:
-    """log P(known labels) = log Z(those fixed) - log Z; -inf where psi rules them out."""
+    """log P(known labels) = log Z(known labels fixed) - log Z; -inf if psi excludes them."""
     log_z = log_partition(psi)
     if log_z == NEG_INF:
         raise Unsatisfiable("no path is possible")

@@ -1,7 +1,7 @@
 """One sequence and its lattice of scores.
 
-Letters: T positions, Y labels, X attributes. The start label y0 has index Y: it stands before position 0 of
-every sequence and nowhere else, so a previous label y' runs over 0..Y and a label y over 0..Y-1.
+Letters: T positions, Y labels, X attributes. The start label y0 has index Y: it precedes position 0 of every sequence
+and occurs nowhere else, so a previous label y' runs over 0..Y and a label y over 0..Y-1.
 
     score_t(y', y) = sum_{(x,v) in U_t} v mu[x,y]  +  sum_{(x,v) in B_t} v lam[x,y',y]
     P(y | x)       = exp( sum_t score_t(y_{t-1}, y_t) ) / Z
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
-AttributeList = tuple[tuple[int, float], ...]  # (attribute x, value v); an attribute may stand there twice
+AttributeList = tuple[tuple[int, float], ...]  # (attribute x, value v); an attribute may occur twice
 
 MISSING = -1  # a label that is not known
 LabelSets = tuple[tuple[int, ...], ...]  # set s is written as the label -1 - s; set 0 is empty: all labels
@@ -25,7 +25,7 @@ NEG_INF = -np.inf
 
 
 class Unsatisfiable(ValueError):
-    """No label sequence meets the constraints: every path has score -inf."""
+    """Raised if no label sequence meets the constraints: every path has the score -inf."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SequenceData:
 
     unigram: tuple[AttributeList, ...]  # [T] the lists U_t
     bigram: tuple[AttributeList, ...]  # [T] the lists B_t
-    labels: tuple[int, ...] = ()  # [T] labels or label sets, MISSING where unknown; () stands for all of them missing
+    labels: tuple[int, ...] = ()  # [T] labels or label sets, MISSING where unknown; () means that all are missing
     weight: float = 1.0  # weight of the sequence in the objective, >= 0
     token_weight: tuple[float, ...] | None = None  # [T] weights of the tokens in the objective, >= 0; None: all 1
     label_sets: LabelSets = ((),)
@@ -58,13 +58,13 @@ class SequenceData:
 
 
 def permits(label: int, label_sets: LabelSets, y: IntArray) -> BoolArray:
-    """Which of the labels y are what a label, or label set, says."""
+    """Which labels y a label, or label set, permits."""
     among = (label,) if label >= 0 else label_sets[-1 - label]
     return np.isin(y, among) if among else np.ones(y.shape, dtype=bool)
 
 
 def merged(attributes: AttributeList) -> dict[int, float]:
-    """The list with repeated attributes added up: {x: sum of the values of x}."""
+    """The list with the values of repeated attributes added up: {x: sum of the values of x}."""
     values: dict[int, float] = {}
     for x, v in attributes:
         values[x] = values.get(x, 0.0) + v
@@ -100,9 +100,9 @@ def constraint_scores(
     fixed: IntArray | None = None,
     label_sets: LabelSets = ((),),
 ) -> FloatArray:
-    """0 where a transition may be taken, -inf where not; [T,Y+1,Y].
+    """0 for allowed transitions, -inf for the others; [T,Y+1,Y].
 
-    allowed [T,Y]: the labels that may stand at a position. forbidden [Y+1,Y]: pairs (y', y) that may not
+    allowed [T,Y]: the labels that a position may have. forbidden [Y+1,Y]: pairs (y', y) that may not
     follow each other, row Y for the start. fixed [T]: the one label of a position, or its label set, MISSING where it
     is free. Always: the start label comes before position 0 and only there.
     """
@@ -127,7 +127,7 @@ def potentials(
     forbidden: BoolArray | None = None,
     fixed: IntArray | None = None,
 ) -> FloatArray:
-    """psi[t,y',y] = score_t(y', y), and -inf for what cannot occur or may not; [T,Y+1,Y]."""
+    """psi[t,y',y] = score_t(y', y), and -inf for transitions that cannot occur or are forbidden; [T,Y+1,Y]."""
     scores = unigram_scores(sequence, mu)[:, None, :] + bigram_scores(sequence, lam)
     return scores + constraint_scores(len(sequence), mu.shape[1], allowed, forbidden, fixed, sequence.label_sets)
 
@@ -139,7 +139,7 @@ def path_score(psi: FloatArray, path: IntArray) -> float:
 
 
 def log_sum_exp(a: FloatArray, axis: int) -> FloatArray:
-    """log sum exp(a) along an axis; -inf for a sum of nothing but zeros."""
+    """log sum exp(a) along an axis; -inf if all terms of the sum are zero."""
     top = a.max(axis=axis, keepdims=True)
     top = np.where(top == NEG_INF, 0.0, top)
     with np.errstate(divide="ignore"):

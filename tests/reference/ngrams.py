@@ -2,13 +2,13 @@
 
     score(y) = sum_t psi[t, y_{t-1}, y_t] + sum_t sum of theta_t(g) over the strings g that y_0 .. y_t end in
 
-psi is the lattice of labels and pairs; theta[t] maps strings of at least three labels to scores. A string may begin
-with the start label Y, and is then a whole prefix. Going from the last position to the first,
+psi is the lattice of labels and pairs; theta[t] maps strings of at least three labels to scores. A string that begins
+with the start label Y is a whole prefix. Going from the last position to the first,
 
     arcs_t = strings of theta_t  u  {q in Q_{t+1} of at least three labels}       strings that end at t
     Q_t    = all labels  u  {c : c a in arcs_t}                                  histories that end at t - 1
 
-and a history is told apart from others by the longest of its suffixes in Q_t alone. Two recursions over these sets:
+and a history is identified by the longest of its suffixes in Q_t. Two recursions over these sets:
 `ngram_forward_backward` has a state for each longest suffix, in the log domain: plain, slow, right for any scores.
 `ngram_recursion` is what the core does: masses of *all* prefixes that end in a string, and one or two terms for each
 arc, whatever the number of labels.
@@ -33,7 +33,7 @@ Among: TypeAlias = Callable[[Labels], bool]
 
 @dataclass(frozen=True)
 class NgramPosterior:
-    """log Z and the probability of what ends at each position."""
+    """log Z, and the probabilities of the strings that end at each position."""
 
     log_z: float
     node: FloatArray  # [T,Y] p_t(y)
@@ -79,7 +79,7 @@ def _fits(labels: Labels, t: int, n_labels: int) -> bool:
 
 
 def longest_suffix(labels: Labels, among: Among) -> Labels:
-    """The longest proper suffix that is `among` those asked for; empty if there is none."""
+    """The longest proper suffix that is `among` the given strings; empty if there is none."""
     return next((labels[k:] for k in range(1, len(labels)) if among(labels[k:])), ())
 
 
@@ -154,7 +154,7 @@ def ngram_recursion(
 
 
 def ngram_forward_backward(psi: FloatArray, theta: Scores) -> NgramPosterior:
-    """In the log domain, over states r, each the longest suffix in Q_t of the histories that it stands for:
+    """In the log domain, over states r, each the longest suffix in Q_t of the histories that it represents:
 
     score(r, a) = psi(y', a) + sum of theta_t over the suffixes of r a,    r a -> longest suffix of r a in Q_{t+1}
     """

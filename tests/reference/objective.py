@@ -36,7 +36,7 @@ class Derivatives:
 
 
 def layers(sequence: SequenceData) -> Iterator[tuple[float, IntArray]]:
-    """For every layer j: w (s_j - s_{j-1}), and the labels [T] that are given there (MISSING: free)."""
+    """For every layer j: w (s_j - s_{j-1}), and the labels [T] that are fixed in it (MISSING: free)."""
     labels = np.array(sequence.labels, dtype=np.int32)
     token_weight = np.ones(len(sequence)) if sequence.token_weight is None else np.array(sequence.token_weight)
     below = 0.0
@@ -52,7 +52,8 @@ def objective(sequences: Iterable[SequenceData], mu: FloatArray, lam: FloatArray
     g_k = sum_layers w ( E_denominator f_k - E_numerator f_k )                     (the paper's eq. 1rstorder)
     h_k = sum_layers w sum_t V_t^2 p_t (1 - p_t), p_t of the denominator           (eq. 2ndorder_approx)
 
-    V_t is the value of the attribute at position t, repeated ones added up; p_t that of (y) or of (y', y).
+    V_t is the value of the attribute at position t (repeated ones are added up), p_t the probability of (y) or of (y',
+    y).
     """
     loss = 0.0
     g_mu, g_lam = np.zeros_like(mu), np.zeros_like(lam)
@@ -73,7 +74,7 @@ def empirical_counts(
 ) -> tuple[FloatArray, FloatArray]:
     """C_k = sum_layers w F_k(x, y) over the fully labelled sequences; shaped like mu and lam.
 
-    The weights of the layers add up to w max_t w_t, so that the gradient is the layers' expectations less C.
+    The weights of the layers add up to w max_t w_t, so the gradient is the sum of the layers' expectations minus C.
     """
     count_mu, count_lam = np.zeros_like(mu), np.zeros_like(lam)
     for sequence in sequences:

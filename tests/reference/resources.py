@@ -1,4 +1,4 @@
-"""Look-ups in resources (%d, %D): the plain twin of cpp/core/text/resource.cpp."""
+"""Lookups in resources (%d, %D): the plain twin of cpp/core/text/resource.cpp."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,9 +9,10 @@ Entries = Sequence[tuple[str, str]]
 
 
 def marks(entries: Entries, words: Sequence[str], fold: bool = False) -> list[dict[str, str]]:
-    """By word of a sentence: the mark S, B, I or E of each class that matches there.
+    """For each word of a sentence: the marks S, B, I or E of the classes that match there.
 
-    Every class by itself, from left to right: the longest entry that begins at a word, then on behind its end.
+    Each class is matched separately, from left to right: the longest entry that begins at a word, then on after its
+    end.
     """
     by_class: dict[str, set[tuple[str, ...]]] = {}
     for entry, name in entries:
@@ -40,7 +41,8 @@ def of_lexicon(entries: Entries, words: Sequence[str], fold: bool = False, only:
 
 
 def of_table(table: Mapping[str, str], word: str, fold: bool = False, n: int | None = None) -> str:
-    """%d[row,column,NAME], or its first n characters; of words that are equal in lower case the first counts."""
+    """%d[row,column,NAME], or its first n characters; among words that are equal in lower case, the first one
+    counts."""
     if fold:
         by_lower: dict[str, str] = {}
         for key, value in table.items():

@@ -10,9 +10,8 @@ zero wherever l is, and the sums over all pairs become a sum over labels plus a 
     log Z            = sum_t (log c_t + max_y u_t(y))
 
 A_t(y) = {y': l_t(y', y) != 0}, c_t makes alpha_t sum to one, and the 1 in braces is the sum of alpha_{t-1}.
-Where M is close to -1 on nearly all of the mass, the braces cancel: such a cell is computed again as a dense
-sum of non-negative terms. That is the only care taken here: scores outside the range of exp are left to the
-log domain.
+Where M is close to -1 for nearly all of the mass, the sum in braces cancels: such a cell is recomputed as a dense sum
+of nonnegative terms. This is the only precaution here: scores outside the range of exp are left to the log domain.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ CANCELLED = 1e-3  # below this part of the larger term, a sum has lost three dig
 
 
 def _times_one_plus(mass: FloatArray, M: FloatArray, factor: FloatArray) -> FloatArray:
-    """sum_i mass[i] (1 + M[i,j]) for every column j, with one multiplication for each non-zero of M.
+    """sum_i mass[i] (1 + M[i,j]) for every column j, with one multiplication for each nonzero of M.
 
-    factor[i,j] = 1 + M[i,j], not rounded by way of M: what a cancelled cell is computed again from.
+    factor[i,j] = 1 + M[i,j], computed without rounding through M, to recompute cells that cancelled.
     """
     total = mass.sum()
     result = np.full(M.shape[1], total)

@@ -7,7 +7,7 @@ point, by general category.
 import unicodedata
 
 #: X and x: upper (or title) and lower case, o: letters without case, 0: numbers, .: punctuation, $: symbols,
-#: m: combining marks with nothing before them, ?: blanks, control characters and what is not assigned.
+#: m: combining marks with nothing before them, ?: blanks, control and unassigned characters.
 CLASS_OF_CATEGORY = {
     **dict.fromkeys(("Lu", "Lt"), "X"),
     "Ll": "x",
@@ -37,7 +37,7 @@ def characters(word: str) -> list[str]:
 
 
 def lower(word: str) -> str:
-    """%l: every code point in lower case, whatever stands beside it (a final sigma is like any other)."""
+    """%l: every code point in lower case, regardless of its neighbours (a final sigma is treated like any other)."""
     return "".join(code_point.lower() for code_point in word)
 
 
@@ -52,8 +52,8 @@ def suffix(word: str, n: int) -> str:
 
 
 def shape(word: str, most: int | None = None) -> str:
-    """%h: letters and numbers by their class, other characters as they are, without marks; a run of the same at most so
-    long."""
+    """%h: letters and numbers by their class, other characters as they are, without marks; runs of the same character
+    are cut to this length."""
     made, run = "", 0
     for character in characters(word):
         found = class_of(character[0])
@@ -76,7 +76,7 @@ def length(word: str) -> str:
 
 
 def edge(row: int, n_rows: int) -> str:
-    """%e: where a row stands in its sequence."""
+    """%e: the place of a row in its sequence."""
     if not 0 <= row < n_rows:
         return "outside"
     if n_rows == 1:

@@ -379,7 +379,7 @@ def test_classification_report_equals_seqevals(pairs):
         warnings.simplefilter("ignore")
         try:
             expected = seqeval_report(y_true, y_pred, digits=4, zero_division=0)
-        except ValueError:  # seqeval has no report of no chunks
+        except ValueError:  # seqeval cannot report on data without chunks
             return
     assert numbers(classification_report(y_true, y_pred, digits=4, scheme="conlleval")) == numbers(expected)
 

@@ -12,7 +12,7 @@ from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE
 
 SCHEMES = ("iob1", "iob2", "iobes")
-#: Chunks that follow each other without a gap: type (None: no chunk) and length.
+#: Consecutive chunks without gaps: type (None: no chunk) and length.
 runs = st.lists(st.tuples(st.sampled_from([None, "PER", "LOC-X"]), st.integers(1, 4)), max_size=6)
 
 
@@ -79,7 +79,7 @@ def test_fields_become_chunks():
 
 
 def test_wrong_schemes():
-    with pytest.raises(InputError, match=r"scheme: expected.*labels are chunks.*found none"):
+    with pytest.raises(InputError, match=r"scheme: expected.*labels encode chunks.*found none"):
         recode(["O"], "iob2", "none")
     with pytest.raises(InputError, match="to: expected one of iob1, iob2, iobes, found runs"):
         recode(["O"], "runs")

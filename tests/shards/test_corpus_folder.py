@@ -79,7 +79,7 @@ def test_shards_stay_in_memory_as_far_as_it_suffices(tmp_path, data):
         return [shard._keep for shard in folder.in_shards(1, **options).workers.here]
 
     assert len(sizes) > 3
-    assert kept() == [True] * len(sizes)  # a quarter of the memory is more than that
+    assert kept() == [True] * len(sizes)  # a quarter of the memory is enough for that
     assert kept(memory=enough_for) == [True, True] + [False] * (len(sizes) - 2)
     assert kept(memory=enough_for - 1) == [True] + [False] * (len(sizes) - 1)
     assert kept(memory=0) == [False] * len(sizes)
@@ -293,13 +293,13 @@ SHARD = {"sequences": 1, "tokens": 1, "digest": "0" * 16}
     ],
 )
 def test_forged_manifests_are_refused(tmp_path, data, change, expected):
-    """Their digest is right: whoever can write the file can make it so."""
+    """Their digest is right: anyone who can write the file can compute it."""
     folder = made(tmp_path, data)
     forge(folder, change)
     with pytest.raises(InputError, match=re.escape(expected)) as error:
         CorpusFolder.load(folder.path)
     assert str(error.value).endswith("to rebuild it")
-    with suppress(InputError):  # not looked at, if the folder is made anew; no other error
+    with suppress(InputError):  # not read if the folder is rebuilt; no other error
         made(tmp_path, data, start=False)
 
 
@@ -312,7 +312,7 @@ def forge(folder, change):
 
 
 def test_a_folder_that_another_run_has_made_anew(tmp_path, data):
-    """Whoever deleted it, as for a damaged folder, would end the other run."""
+    """Deleting it, as for a damaged folder, would end the other run."""
     first = made(tmp_path, data)
     made(tmp_path, data, shard_tokens=50)
     last = len(first.shards) - 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 RNG = np.random.default_rng(7)
-#: Nouns and verbs lie apart in the first number; `owl` has no vector, `Runs` has that of its lower case.
+#: The first number separates nouns from verbs; `owl` has no vector, `Runs` has that of its lower case.
 TABLE = {
     w: [s + 0.1 * RNG.normal(), RNG.normal(), RNG.normal()]
     for w, s in zip(["dog", "cat", "lynx"], [1] * 3, strict=True)

@@ -45,7 +45,7 @@ def cmake() -> str | None:
 def one_at_a_time(lock: Path) -> Iterator[None]:
     """Tests run in several processes; two builds in one folder would disturb each other."""
     with lock.open("w") as file:
-        with contextlib.suppress(ImportError):  # not on Windows, where no library is built
+        with contextlib.suppress(ImportError):  # not on Windows, where the library is not built
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -17,7 +17,7 @@ class Explicit:
     problem: object
     rho1: float
     rho2: float
-    w0: object = 0.0  # that the penalty is centred on: a number, or an array
+    w0: object = 0.0  # the centre of the penalty: a number, or an array
 
     def loss_grad(self, w):
         mu, lam = np.split(w, [self.problem.mu.size])

@@ -69,7 +69,7 @@ def named_models(draw, limits: bool = False) -> Named:
     T = draw(st.integers(1, 5), label="length")
     density = draw(st.sampled_from([0.0, 0.3, 1.0]), label="density")
     rng = np.random.default_rng(draw(seeds, label="seed"))
-    # Names are interned in another order than the labels of the reference are numbered.
+    # Names are interned in a different order from the reference's labels.
     attributes = [f"x{k}" for k in range(X)]
     mu = rng.normal(size=(X + 1, Y))
     lam = rng.normal(size=(X + 1, Y + 1, Y)) * (rng.random((X + 1, Y + 1, Y)) < density)

@@ -44,7 +44,7 @@ class _Grammar:
             [self.proper("ORG")],
             ["Banco", "de", self.proper("LOC")],
             ["Real", self.proper("LOC")],
-            [self.proper("LOC")],  # a club by the name of its town
+            [self.proper("LOC")],  # a club named after its town
             ["Fundación", self.rng.choice(_FIRST), self.proper("PER")],
         ]
         return _chunk("ORG", self.rng.choice(forms))

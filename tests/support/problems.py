@@ -133,7 +133,7 @@ def _csr(name: str, lists: list[Any]) -> dict[str, Any]:
     }
 
 
-# Making them. A kind of weights names what is hard about them.
+# Making them. The name of a kind of weights says what makes it difficult.
 WEIGHT_KINDS = ("moderate", "integer", "thousand", "single")
 
 
@@ -197,8 +197,8 @@ def _values(weights: str, real_values: bool):
         return lambda rng: 1.0
     if weights == "moderate":
         return lambda rng: float(rng.normal())
-    # Multiples of 1/2: products with large weights are exact, so that 1e-10 can be asked of what follows from
-    # them; and whole numbers where ties are wanted.
+    # Multiples of 1/2: products with large weights are exact, so that a tolerance of 1e-10 is possible; and integers
+    # where ties are wanted.
     choices = [-1.0, 1.0, 2.0] if weights == "integer" else [-1.0, 0.5, 1.0, 2.0]
     return lambda rng: float(rng.choice(choices))
 
@@ -211,7 +211,7 @@ def make_weights(rng, n_labels: int, n_attributes: int, density: float, kind: st
         mu, lam = (
             np.sign(np.round(mu)),
             np.sign(np.round(lam)),
-        )  # -1, 0, 1: so few values that most scores tie
+        )  # -1, 0, 1: few enough values for most scores to tie
     elif kind == "thousand":
         for array in (mu, lam):
             extreme = rng.random(array.shape) < 0.3

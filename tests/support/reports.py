@@ -34,7 +34,7 @@ TRAINING = {
         "active": [k % 7 + 10 for k in range(41)],
     },
 }
-#: Columns of words whose labels have long names, some of them wrong.
+#: Words with labels that have long names; some of the labels are wrong.
 LONG_LABELS = "".join(
     f"{word} {part}|Case={case}|Gender=Feminine|Number={number}|Degree=Positive\n"
     for word, part, case, number in (

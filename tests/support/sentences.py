@@ -26,7 +26,7 @@ def sentences(n, seed=0):
                 words = rng.choice(_PLAIN, rng.integers(1, 4))
                 tokens += [(str(w), "." if w == "." else "X") for w in words]
                 labels += ["O"] * len(words)
-        # Some labels are not what they should be, so that no model can be perfect.
+        # Some labels are deliberately wrong, so that no model can be perfect.
         labels = ["O" if rng.random() < 0.02 else label for label in labels]
         X.append(tokens)
         y.append(labels)

@@ -30,7 +30,7 @@ def lower_runs() -> Iterator[list[int]]:
     run: list[int] = []
     for code in range(sys.maxunicode + 1):
         lower = chr(code).lower()
-        if lower == chr(code) or len(lower) > 1:  # more than one: U+0130 only, which the core has by name
+        if lower == chr(code) or len(lower) > 1:  # more than one: only U+0130, a special case in the core
             continue
         distance, step = ord(lower) - code, code - run[1] if run else 0
         if run and distance == run[3] and step <= 2 and run[2] in (0, step):

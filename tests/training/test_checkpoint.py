@@ -216,7 +216,7 @@ RUN = textwrap.dedent(
 )
 
 TESTS = Path(__file__).parents[1]
-HELPERS = [str(TESTS / "support"), str(TESTS)]  #: what a process of its own imports from
+HELPERS = [str(TESTS / "support"), str(TESTS)]  #: the directory from which a separate process imports
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def test_zero_is_optimal_iff_nothing_is_left(seed):
     rng, penalty = random_penalty(seed)
     g = rng.normal(size=9)
     dual = penalty.dual_norm(np.abs(g))
-    # N*(g) = max of w . g over N(w) <= 1: never more at any w, and reached at what is left just above it.
+    # N*(g) = max of w . g over N(w) <= 1: no w exceeds it, and the proximal step just above the threshold reaches it.
     norm = OnFeatures(penalty.rho1, 0.0, penalty.forest).value
     for w in [*rng.normal(size=(300, 9)), *(rng.normal(size=(300, 9)) * (rng.random((300, 9)) < 0.3))]:
         assert abs(w @ g) <= dual * norm(w) * (1 + 1e-9)

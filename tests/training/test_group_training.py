@@ -123,8 +123,8 @@ def test_a_skipped_candidate_a_wrong_sweep_or_weight_is_found(monkeypatch):
     def run(solver, asked):
         check_optimum(solver, asked, max_iter=150)
 
-    with monkeypatch.context() as patch:  # the screening that rules out all but what is known
-        patch.setattr(Objective, "outside", lambda self, known, w: known)
+    with monkeypatch.context() as patch:  # the screening that rules out all but the known features
+        patch.setattr(Objective, "screen", lambda self, known, w: (known, w, *self.loss_grad(known, w)))
         with pytest.raises(AssertionError):
             run("auto", "group:attribute")
     with monkeypatch.context() as patch:  # no group may leave zero
@@ -226,7 +226,7 @@ def test_long_strings_of_labels_are_under_their_suffix():
     cells = Cells.of(data, np.sort(np.concatenate([data.observed, table])))
     strings, x, levels = cells.strings(), cells.attribute, list(Tree().keys(cells).values())
     for finer, coarser in pairwise(levels):
-        for key in np.unique(finer[finer >= 0]):  # every group lies inside one, or outside of all
+        for key in np.unique(finer[finer >= 0]):  # every group is contained in one, or disjoint from all
             assert len(np.unique(coarser[finer == key])) == 1
     last = levels[-2]  # strings that are longer than their last label
     for a in range(len(strings)):

@@ -78,7 +78,7 @@ def test_patience_returns_the_best_point_with_its_certificate(task, patience, rh
     np.testing.assert_allclose(
         (found.objective, found.loss, found.kkt), (there.objective, there.loss, there.kkt), rtol=1e-9
     )
-    # The bound on the optimum is that of the whole run, at least as good as there.
+    # The bound on the optimum is that of the whole run, so it is at least as tight.
     assert found.objective - best_objective(train, options) - 1e-6 <= found.gap <= there.gap * (1 + 1e-9)
 
 

@@ -32,7 +32,7 @@ def tiny(seed):
 @pytest.mark.parametrize("seed", range(30))
 def test_certificate(seed):
     """The objective is what the definition says, and the lower bound below the minimum that SciPy finds.
-    benchmarks/uncertain/prior_certificates.py tries as many problems as it is told."""
+    benchmarks/uncertain/prior_certificates.py tries any number of problems."""
     explicit, prior, max_iter = tiny(seed)
     found = fit(
         explicit.problem.corpus(), rho1=explicit.rho1, rho2=explicit.rho2, prior=prior, max_iter=max_iter, threads=1

@@ -82,7 +82,7 @@ def test_products_with_a_block(model):
     for blocked in (with_block(model), with_block(model).scaled(2.5)):
         assert_allclose(blocked.times(s), s @ dense_with_block(blocked), rtol=1e-12)
         assert_allclose(np.diag(dense_with_block(blocked)), blocked.diagonal)
-    # Only what lies outside of the block keeps a coupling, and only to what lies outside.
+    # Only features outside the block keep a coupling, and only to other features outside it.
     outside = with_block(model).block.row < 0
     children = np.flatnonzero(with_block(model).parent >= 0)
     assert outside[children].all()

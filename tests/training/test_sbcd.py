@@ -80,7 +80,7 @@ def test_as_printed_may_diverge_and_the_best_point_is_returned():
     corpus = small(lengths=[6] * 12).corpus()
     wild = fit(corpus, rho1=0.01, rho2=0.0, solver="sbcd", solver_options={"as_printed": 0.2}, max_iter=50, threads=1)
     values = [record.objective for record in wild.history]
-    assert wild.stopped_by == "precision"  # weights beyond all numbers are not taken
+    assert wild.stopped_by == "precision"  # weights that overflow are rejected
     assert max(values) > 1.5 * values[0]
     assert wild.objective == pytest.approx(min(values), rel=1e-12)
     tame = fit(corpus, rho1=0.01, rho2=0.0, solver="sbcd", solver_options={"groups": False}, max_iter=5, threads=1)

@@ -85,7 +85,7 @@ def test_base_and_rest_lists(kernel, weights, at_once):
 
 
 def test_the_start_of_auto_has_the_same_bits_for_any_number_of_threads():
-    # 64 attributes that follow each other belong to one thread: several threads have some.
+    # Each run of 64 consecutive attributes belongs to one thread, so several threads have attributes.
     corpus = many_lists(5, "moderate", n_attributes=400).corpus()
     found = []
     for threads in (1, 2, 3, 4, 8):
@@ -215,7 +215,7 @@ def test_comes_near_the_optimum(solver, rho1, rho2, kind):
         best = fit(corpus, rho1=rho1, rho2=rho2, tol=1e-6, max_iter=2000, threads=1)
         found = fit(corpus, rho1=rho1, rho2=rho2, solver=solver, seed=seed, tol=1e-4, threads=1)
         assert found.objective <= best.objective * (1 + 1e-3)
-        if kind != "missing labels":  # else not convex: another minimum may be better
+        if kind != "missing labels":  # otherwise the problem is not convex, and another minimum may be lower
             assert found.gap >= found.objective - best.objective >= -1e-9 * best.objective
 
 

@@ -23,9 +23,9 @@ from sparsecrf.training.solvers import working_set
 from sparsecrf.training.solvers.proximal import Proximal
 from sparsecrf.training.solvers.solver import Point
 
-# For the others see test_sgd.py.
+# test_sgd.py tests the others.
 every_solver = pytest.mark.parametrize("solver", [name for name, kind in SOLVERS.items() if not kind.is_stochastic])
-# `dual` knows all features and a bound of its own: see test_dual_ascent.py.
+# `dual` uses all features and has its own bound: see test_dual_ascent.py.
 every_screening_solver = pytest.mark.parametrize(
     "solver", [name for name, kind in SOLVERS.items() if not kind.is_stochastic and not kind.certifies]
 )
@@ -93,7 +93,7 @@ def test_residual_at_zero_of_a_large_space_is_a_scale(monkeypatch):
     exact = objective.start_residual()
     monkeypatch.setattr("sparsecrf.training.objective._MOST_LISTED", 3)
     passes = objective.passes
-    assert objective.start_residual() > 1.05 * exact  # labels that are fixed count as if they were not
+    assert objective.start_residual() > 1.05 * exact  # a wrong version that treats fixed labels as free
     assert objective.passes == passes
 
 
@@ -119,9 +119,9 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
         check_certificate(explicit, found, tol=1e-7)
 
     run()
-    whole = Objective.outside
+    whole = Objective.screen
     with monkeypatch.context() as patch:
-        patch.setattr(Objective, "outside", lambda self, known, w: known)
+        patch.setattr(Objective, "screen", lambda self, known, w: (known, w, *self.loss_grad(known, w)))
         with pytest.raises(AssertionError):
             run()
     with monkeypatch.context() as patch:
@@ -132,7 +132,7 @@ def test_a_skipped_candidate_a_wrong_gradient_or_a_wrong_gap_is_found(solver, mo
             return loss, g * 1.01
 
         patch.setattr(Objective, "loss_grad", wrong)
-        patch.setattr(Objective, "outside", whole)
+        patch.setattr(Objective, "screen", whole)
         with pytest.raises(AssertionError):
             run()
     with monkeypatch.context() as patch:
@@ -296,7 +296,7 @@ def test_mixtures_of_points_bound_the_optimum():
     together, alone = [], []
     for _ in range(40):
         value = point.loss + objective.penalty.value(point.w)
-        # Features within their bound may be left out.
+        # Features within their bound may be omitted.
         listed = (np.abs(point.g) > rho1) | (point.w != 0)
         arguments = known.numbers[listed], point.w[listed], point.loss, point.g[listed]
         together.append(value - run.gap(*arguments))

@@ -61,8 +61,8 @@ def test_features_that_rest_at_zero_leave_after_it(corpus, rho1):
     found = warm_up(objective, start)
     _, g = objective.loss_grad(start.known, start.known.carry(found.w, found.known))
     left = place_among(start.known.numbers, found.known.numbers) < 0
-    assert np.all(np.abs(g[left]) <= 0.5 * rho1)  # well within what keeps them at zero
-    assert left.any() == (rho1 > 0)  # without an l1 term nothing would bring them back
+    assert np.all(np.abs(g[left]) <= 0.5 * rho1)  # well within the bound that keeps them at zero
+    assert left.any() == (rho1 > 0)  # without an l1 term no screening would bring them back
 
 
 @penalties

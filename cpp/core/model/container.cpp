@@ -64,7 +64,7 @@ std::map<std::string, std::string> read_metadata(const Json& header, const std::
         good = found->items[k].is(Json::Kind::text);
         if (good) made[found->names[k]] = found->items[k].text;
     }
-    if (!good) throw InputError(source + ": expected metadata of names and texts, found something else");
+    if (!good) throw InputError(source + ": expected metadata that map names to texts, found other metadata");
     return made;
 }
 
@@ -98,7 +98,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
     };
     const Json *dtype = json.find("dtype"), *shape = json.find("shape"), *offsets = json.find("data_offsets");
     if (dtype == nullptr || shape == nullptr || offsets == nullptr || json.items.size() != 3) {
-        throw wrong("dtype, shape and data_offsets, found something else");
+        throw wrong("dtype, shape and data_offsets, found other keys");
     }
     const std::int64_t item = dtype->is(Json::Kind::text) ? size_of(dtype->text) : 0;
     if (item == 0) throw wrong("a dtype of F64, F32, BOOL, I64, I32, I16, U32, U16, U8, found '", dtype->text, "'");
@@ -108,7 +108,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
             if (const auto value = number.whole()) made.push_back(*value);
         }
         if (!list.is(Json::Kind::array) || made.size() != list.items.size()) {
-            throw wrong("whole numbers below 2^63 as ", what, ", found something else");
+            throw wrong("whole numbers below 2^63 as ", what, ", found other values");
         }
         return made;
     };

@@ -160,7 +160,7 @@ bool TextPiece::check(const Rows& rows, const std::string& where) const {
     model.lines->check_columns(rows.n_columns, where);
     if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
         throw InputError(message(where, ": expected ", observed, observed == 1 ? " column" : " columns",
-                                 " of observations as in training, and perhaps a label, found ", rows.n_columns,
+                                 " as in training, or one more with the label, found ", rows.n_columns,
                                  rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
     }
     // A model that accepts any number of columns cannot tell whether the last one is a label; `force` decides.

@@ -41,7 +41,7 @@ Model::Model(ModelParts parts)
 
 std::unique_ptr<RowLabeller> Model::row_labeller() const {
     if (!parts_.lines || parts_.vectors || !RowLabeller::fits(*parts_.lines, chain_)) return nullptr;
-    return std::make_unique<RowLabeller>(parts_.lines, parts_.attributes, chain_, parts_.start);
+    return std::make_unique<RowLabeller>(parts_.lines, parts_.attributes, chain_, parts_.start, n_repeated_);
 }
 
 std::shared_ptr<const Model> Model::open(const std::filesystem::path& path, const std::string& source) {

@@ -213,7 +213,7 @@ void read_metadata(const Container& file, ModelParts& made) {
         wrong_kind(file, "mean and scale of dense columns", "dense");
     }
     if (file.metadata.contains("parts")) {
-        throw InputError(file.source + ": label_parts: expected none with dense columns, found some");
+        throw InputError(file.source + ": label_parts: not supported with dense columns");
     }
     if (file.metadata.contains("vectors")) {
         made.vectors = stored_vectors(file, metadata_json(file, "vectors"), dense);

@@ -41,7 +41,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     const bool refers = record.find("path") != nullptr;
     const bool good = refers ? has_texts(record, {"name", "kind", "sha256", "path"}, false)
                              : has_texts(record, {"name", "kind", "sha256", "content"}, true);
-    if (!good) throw InputError(source + ": expected the record of a resource, found something else");
+    if (!good) throw InputError(source + ": expected the record of a resource, found other content");
     const std::string &name = record.find("name")->text, &kind = record.find("kind")->text;
     const std::string where = message(source, ": ", kind, ' ', name);
     const Resource::Kind known = Resource::kind_named(kind, where);
@@ -61,7 +61,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
 
 #if defined(__EMSCRIPTEN__)
 std::string named_file(const std::string& path, const std::string& where, const std::string&) {
-    throw InputError(message(where, ": expected a model that has the content itself, found the file ", path,
+    throw InputError(message(where, ": expected a model that contains the content, found the file ", path,
                              ", which cannot be read here"));
 }
 #else
@@ -72,7 +72,7 @@ std::string named_file(const std::string& path, const std::string& where, const 
     const bool moved = !std::filesystem::exists(path, ignored) && std::filesystem::exists(beside, ignored);
     try {
         if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-            throw InputError(message(where, ": expected the file ", path, ", found something else"));
+            throw InputError(message(where, ": expected ", path, " to be a file, found something else"));
         }
         const FileMemory file(moved ? beside : std::filesystem::path(path), FileMemory::Kind::kCopy);
         return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};

@@ -59,7 +59,7 @@ Online::Online(const Corpus& corpus, const FeatureSet& features, const Options& 
 // has the same bigram attribute with value 1, whose features are the transitions.
 void Online::check_corpus() {
     if (!corpus_.sequence_weight.empty() || !corpus_.token_weight.empty()) {
-        throw InputError("online learning: expected no weights of sequences or tokens, found some");
+        throw InputError("online learning: weights of sequences and tokens are not supported");
     }
     std::int64_t seen = -1;  // a position whose lists were checked
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {

@@ -29,7 +29,7 @@ class LabelNames:
         """Raise if all labels were missing."""
         if self.kind is None and self.n_missing > 0:
             raise InputError(
-                f"y: expected a label for some token, found None for all {self.n_missing}; labels that are not known "
+                f"y: expected at least one label, found None for all {self.n_missing}; labels that are not known "
                 "are None, the others text or integers"
             )
 

@@ -32,7 +32,7 @@ RULES = ("bio", "ud")
 PARTS = Capabilities(frozenset({Trait.PARTS}), refuses={Trait.DENSE: "these condition whole labels", Trait.LISTED: ""})
 CLASS_PAIRS = Capabilities(
     frozenset({Trait.CLASS_PAIRS}),
-    needs={Trait.PARTS: "the first part of a label says its class"},
+    needs={Trait.PARTS: "the first part of a label determines its class"},
     refuses={Trait.NGRAMS: "", Trait.SEVERAL_SHARDS: ""},
 )
 

@@ -97,7 +97,7 @@ def _parsed(source: str) -> dict[str, Any]:
     except ImportError:
         raise InputError(f"{source}: expected JSON (*.json), since Python before 3.11 cannot read TOML") from None
     except ValueError as error:
-        raise InputError(f"{source}: expected {kind}, found something else ({error})") from None
+        raise InputError(f"{source}: expected {kind}, found other content ({error})") from None
     if not isinstance(entries, dict):
         raise InputError(f"{source}: expected settings by name, found {type(entries).__name__}")
     return entries

@@ -139,7 +139,7 @@ def checked(given: Any, option: str = "resources") -> list[Resource]:
 
 def _read(path: Path, what: str) -> bytes:
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe could block
-        raise InputError(f"{what}: expected the file {os.fspath(path)}, found something else")
+        raise InputError(f"{what}: expected {os.fspath(path)} to be a file, found something else")
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -72,7 +72,7 @@ def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[
     header, begin = _header(data, source, format)
     described = header.pop("__metadata__", {})
     if not isinstance(described, dict) or not all(isinstance(value, str) for value in described.values()):
-        raise InputError(f"{source}: expected metadata of names and texts, found something else")
+        raise InputError(f"{source}: expected metadata that map names to texts, found other metadata")
     _check_format(described, source, format, versions)
     arrays = _arrays(header, data[begin:], source)
     digest = described.pop("digest", None)
@@ -156,7 +156,7 @@ def _entry(entry: Any, where: str) -> tuple[str, list[int], int, int]:
         raise InputError(f"{where} a dtype of {', '.join(_TYPES)}, found {str(dtype)[:80]}")
     for name, numbers in (("shape", shape), ("data_offsets", offsets)):
         if not isinstance(numbers, list) or not all(type(n) is int and 0 <= n < 2**63 for n in numbers):
-            raise InputError(f"{where} whole numbers below 2^63 as {name}, found something else")
+            raise InputError(f"{where} whole numbers below 2^63 as {name}, found other values")
     if len(shape) > 8:
         raise InputError(f"{where} at most 8 dimensions, found {len(shape)}")
     if len(offsets) != 2:

@@ -120,7 +120,7 @@ def test_wrong_labels_come_first(noisy, found):
     scores = [s.score for s in found.tokens]
     assert scores == sorted(scores, reverse=True)
     first = {(s.sequence, s.token): s.suggested for s in found.tokens[: len(wrong)]}
-    # The sentences themselves have 2 % of wrong labels.
+    # 2 % of the labels of the sentences themselves are wrong.
     assert len(first.keys() & wrong.keys()) > 0.6 * len(wrong)
     right = [first[place] == wrong[place] for place in first.keys() & wrong.keys()]
     assert np.mean(right) > 0.8
@@ -191,7 +191,7 @@ def test_a_page_shows_text_as_text():
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"folds": 1}, "folds: expected 2 to 6.*, found 1"),
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"groups": [1] * 6}, "folds: expected 2 to 1, the number of groups"),
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"scheme": "bio"}, "scheme: expected one of"),
-        ([["a"]] * 6, [[None]] * 6, {}, "y: expected a label for some token"),
+        ([["a"]] * 6, [[None]] * 6, {}, "y: expected at least one label"),
         ([], [], {}, "expected"),
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"prior": "model"}, "'prior' is not supported by many fits"),
     ],

@@ -88,7 +88,7 @@ def test_loss_and_gradient_are_those_of_one_machine(client, data):
     w = np.random.default_rng(0).normal(size=known.size)
     for found, expected in zip(several.loss_grad(known, w), whole.loss_grad(known, w), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    # Shards here, in the same tree, are the very same.
+    # Shards in this process, merged in the same tree, give identical results.
     corpora = [encoded.vocabulary.encode(a, b) for a, b in zip(cut(X), cut(y), strict=True)]
     here = Objective(Shards.in_process([partial(_itself, corpus) for corpus in corpora]), ElasticNet(0.1, 0.1))
     assert here.loss_grad(known, w)[0] == several.loss_grad(known, w)[0]

@@ -16,7 +16,8 @@ from sentences import sentences
 
 from sparsecrf import CRF, InputError, Model, fit
 from sparsecrf.cli.options import Inputs
-from sparsecrf.cli.reading import read_labelled, recipe_for
+from sparsecrf.cli.reading import read
+from sparsecrf.cli.train import RunOptions
 from sparsecrf.contrib.dask import train
 from sparsecrf.contrib.dask.partitions import File, parts_of
 from sparsecrf.encoding.formats import format_named
@@ -44,8 +45,8 @@ def test_column_files(client, files, template):
     found = train(client, str(files / "part*.txt"), template=template, dev=str(files / "part0.txt"), **OPTIONS)
     sources = [str(files / f"part{k}.txt") for k in range(4)]
     template_file = None if template is None else str(files / "template")
-    inputs = Inputs(sources, template_file)
-    local = read_labelled(inputs, recipe_for(inputs), quiet=True)
+    with read(Inputs(sources, template_file), RunOptions(), threads=1, quiet=True) as local:
+        pass  # data in memory
     assert names(found.data.vocabulary.attributes) == names(local.vocabulary.attributes)
     assert names(found.data.vocabulary.labels) == names(local.vocabulary.labels)
     expected = fit(local.corpus, threads=1, **OPTIONS)

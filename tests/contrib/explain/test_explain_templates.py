@@ -43,7 +43,7 @@ def test_lines_that_make_the_same_share_a_row():
         TemplateUse(OTHER, 1, 0, 8.0, 1),
         TemplateUse("U:%x[0,0]/%x[1,0]", 1, 0, 4.0, 1),
         TemplateUse("U:%x[0,0] | U:%x[-1,0]", 2, 0, 3.0, 2),
-        TemplateUse("U9:%x[0,0]", 0, 0, 0.0, 0),  # of no use: the line could go
+        TemplateUse("U9:%x[0,0]", 0, 0, 0.0, 0),  # has no effect: the line could be removed
     ]
 
 

@@ -7,7 +7,7 @@ from problems import weather
 
 from sparsecrf import BIAS, Model
 
-#: What would do harm on a page, or break a table, if it were not escaped.
+#: Text that would be harmful on a page, or break a table, if it were not escaped.
 HOSTILE = ['<script>alert("x")</script>', '"><img src=x onerror=alert(1)>', "'&amp;", "[red]x[/red]", "\\[bold]"]
 
 

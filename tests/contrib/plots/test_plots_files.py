@@ -146,7 +146,7 @@ def test_path_draws_the_path(files, dev):
     ],
 )
 def test_the_program_refuses_before_it_reads(files, command, name, message, monkeypatch):
-    monkeypatch.setattr("sparsecrf.cli.reading.read_labelled", lambda *_, **__: pytest.fail("it has begun"))
+    monkeypatch.setattr("sparsecrf.shards.dataset.read_files", lambda *_, **__: pytest.fail("it has begun"))
     done = files(*command, "--plot", name)
     assert done.status == 1
     assert message in done.err

@@ -242,7 +242,7 @@ def test_terms_add_up(tmp_path):
     ends = np.cumsum(counts)
     assert [own[:2].sum(), own[ends[0] : ends[1]].sum()] == pytest.approx(expected, rel=1e-6)
     assert names[unpack(found["terms"]["x"])[0]] == "U:dog"
-    # The gold label of the first token is VERB: its rival.
+    # The gold label of the first token, VERB, is the runner-up.
     assert found["names"][unpack(found["rival"])[0]] == "VERB"
     assert unpack(found["terms"]["rival"])[0] == -1.0
     assert unpack(found["goldP"])[0] == pytest.approx(first.marginals[0, 2])

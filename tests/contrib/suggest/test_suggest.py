@@ -77,7 +77,7 @@ def test_what_the_model_does_not_know_comes_first(model, by):
     found = suggest(model, [*words(easy), *hard, []], 5, by=by)
     assert found[0].sequence in (30, 31)
     assert len({s.sequence for s in found}) == 5
-    # The same sentence again teaches less, if sentences are to differ.
+    # With diversity, a repeated sentence is worth less.
     alone = suggest(model, [*words(easy), *hard], 31, by=by, diversity=0)
     assert {s.sequence for s in alone[:2]} == {30, 31}
     far = [s.sequence for s in suggest(model, [*words(easy), *hard], 31, by=by, diversity=1e6)]
