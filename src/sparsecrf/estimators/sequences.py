@@ -42,10 +42,12 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
     for i, sequence in enumerate(X):
-        if isinstance(sequence, (str, bytes, Mapping)):
+        if type(sequence) is list:  # the usual case, without the checks for matrices and frames
+            yield sequence
+        elif isinstance(sequence, (str, bytes, Mapping)):
             hint = "X is a list of sequences, one sentence is [[...]]"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
-        if is_matrix(sequence) or isinstance(sequence, Csr):
+        elif is_matrix(sequence) or isinstance(sequence, Csr):
             matrix = sequence if isinstance(sequence, Csr) else Csr(sequence)
             matrix.check_finite(i)
             yield matrix

@@ -53,6 +53,9 @@ class TokenCheck:
         """
         n_mappings = 0  # sequences without a known attribute
         for i, sequence in enumerate(X):
+            if self._is_usual(sequence):
+                yield sequence
+                continue
             checked = self._checked_kind(sequence, None if alone else i)
             # Once one is known, no further checks are needed.
             if isinstance(checked, (list, tuple)) and len(checked) > 0:
@@ -82,17 +85,21 @@ class TokenCheck:
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:
         """A sequence by itself."""
-        if type(sequence) is list and sequence:  # the usual cases: nothing to check
-            kind = type(sequence[0])
-            if kind is dict:
-                if self._mappings_familiar:
-                    return sequence
-            elif self._others_familiar and (kind is str or (kind is list and self._is_row(sequence[0]))):
-                return sequence
+        if self._is_usual(sequence):
+            return sequence
         if self._mappings_familiar and self._others_familiar:
             return self._checked_kind(sequence)
         (checked,) = self.each([sequence], is_known, alone=True)
         return checked
+
+    def _is_usual(self, sequence: Any) -> bool:
+        """Whether the sequence needs no check: a list of tokens of a kind whose attributes are known."""
+        if type(sequence) is not list or not sequence:
+            return False
+        kind = type(sequence[0])
+        if kind is dict:
+            return self._mappings_familiar
+        return self._others_familiar and (kind is str or (kind is list and self._is_row(sequence[0])))
 
     def _is_row(self, token: list[Any]) -> bool:
         """Whether a list is valid as a token."""
