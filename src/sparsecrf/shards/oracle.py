@@ -201,11 +201,9 @@ class ShardedOracle:
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
         """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, bigram lists of first
         positions, and those of other positions."""
+        absolute = absolute and not self.signs_agree  # else they are the same
         if absolute not in self._masses:
-            found = self.workers.total(masses, add, absolute)
-            if len(self.workers) == 1:
-                return found
-            self._masses[absolute] = found  # screening needs them, too
+            self._masses[absolute] = self.workers.total(masses, add, absolute)
         return self._masses[absolute]
 
     @lazy
@@ -264,7 +262,7 @@ class ShardedOracle:
             numbers: Numbers = self.workers.total(candidates, add, shared, w, bound)[0]
             return numbers
         if self._whole is None:
-            self._whole = self.workers.share(self.masses(absolute=not self.signs_agree))
+            self._whole = self.workers.share(self.masses(absolute=True))
         cells, (sums, shares) = self.workers.total(large_sums, unite, shared, w, bound, self._whole)
         upper = sums + FRACTION * bound * np.maximum(1.0 - shares, 0.0)
         return features_of(cells[upper > bound], Numbering.of(features))
