@@ -52,6 +52,12 @@ def test_a_search_does_not_take_a_plateau_for_a_turn():
     assert FACTOR**-0.5 <= tried[int(np.argmin(errors))] / 0.2 <= FACTOR**0.5
 
 
+def test_a_search_passes_the_default_before_it_turns():
+    """Dev scores can fall and rise again: two worse values above the default do not end the search."""
+    tried, errors = follow(lambda rho1: 20.0 if rho1 > 2 else 25.0 if rho1 > RHO1 else 19 + abs(np.log(rho1 / 0.02)))
+    assert FACTOR**-0.5 <= tried[int(np.argmin(errors))] / 0.02 <= FACTOR**0.5
+
+
 def test_a_search_ends_at_its_floor_or_without_errors():
     tried, _ = follow(lambda rho1: 50 + np.log(rho1))
     assert 0.001 <= min(tried) < FACTOR * 0.001

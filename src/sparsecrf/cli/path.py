@@ -233,6 +233,8 @@ def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float
 
     if found.best is not None:
         models.write_best(found.best)
+    if len(found):
+        say(found.text(), quiet=reporting.quiet)
     say(_closing(found, models.folder, seconds), quiet=reporting.quiet)
     if found.advice is not None:
         say(f"warning: {found.advice}")

@@ -22,19 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
-from sparsecrf.defaults import RHO1, RHO2, SOLVER
+from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.encoding.formats.documents import MARK
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.path.both import Penalties
 from sparsecrf.path.cross_validation import Fold, fold_errors
 from sparsecrf.path.folds import dealt
-from sparsecrf.path.following import Each, prepared
+from sparsecrf.path.following import Each, prepared, solver_of
 from sparsecrf.path.scores import ErrorRate, Score, name_of, score_of
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights
-from sparsecrf.training.choices import choices_of
 from sparsecrf.training.feature_sets import Numbers
-from sparsecrf.training.solvers.choosing import choose_solver
 
 FACTOR = 3.0  #: ratio of neighbouring values of rho1
 MARGIN = 0.02
@@ -118,7 +116,7 @@ def choose_penalties(
     are not split. `options` are those of `fit`."""
     options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
     options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
-    options["solver"] = _solver(corpus, rho2, options)
+    options["solver"] = solver_of(prepared(corpus, options), rho2, options)
     plan, warm = Near(rho2), options["solver"] != "dual"
     folds = halves(corpus, documents, error, options) if dev is None else [Fold.held_out(corpus, dev, error, options)]
     tried, by_fold, known = fold_errors(folds, plan, each, warm=warm)
@@ -129,15 +127,6 @@ def choose_penalties(
     if min(errors) > 0 and plan.untried(tried, errors):
         advice = "this is the end of the searched range: try values beyond it yourself"
     return Chosen(penalties, start, tried, errors, name_of(error), advice)
-
-
-def _solver(corpus: Corpus, rho2: float, options: dict[str, Any]) -> str:
-    """The solver that a fit to the whole corpus uses: parts of it can be too small for `auto` to choose the same."""
-    given = str(options.get("solver", SOLVER))
-    if given != SOLVER or options.get("solver_options"):
-        return given
-    data = prepared(corpus, options)
-    return choose_solver(data, RHO1, rho2, [*choices_of({**options, "rho2": rho2}), *data.choices])
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:

@@ -23,6 +23,7 @@ from sparsecrf.path.following import (
     prepared,
     searches,
     seconds_of,
+    solver_of,
     warned,
 )
 from sparsecrf.path.result import Path
@@ -66,6 +67,7 @@ def cross_validate(
     """
     options |= {"threads": threads, "seed": seed}
     data = prepared(corpus, options)
+    options["solver"] = solver_of(data, rho2, options)
     values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, True, options)
     if isinstance(folds, int):
         folds = dealt(corpus.n_sequences, folds, groups=groups, shuffle=shuffle, seed=seed)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsecrf._core import Corpus
 from sparsecrf.compatibility import Choice, Named, OptionError, Trait, check_compatible, has
-from sparsecrf.defaults import RHO2, SEARCH
+from sparsecrf.defaults import RHO1, RHO2, SEARCH, SOLVER
 from sparsecrf.path.both import AskedRho2, OneRho2, Penalties, Plan, SearchBoth
 from sparsecrf.path.grid import Search, plan
 from sparsecrf.path.result import Path, PathWarning
@@ -19,9 +19,11 @@ from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.shards import Shards
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Fit, fit
+from sparsecrf.training.choices import choices_of
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import check_same_vocabulary
+from sparsecrf.training.solvers.choosing import choose_solver
 from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ def path(
     if held_out is not None:
         check_same_vocabulary("dev", held_out, corpus)
     data = prepared(corpus, options)
+    options["solver"] = solver_of(data, rho2, options)
     values = plan_of(data, rho1, rho2, n_rho, rho_min_ratio, dev is not None, options)
     fits: list[Fit] = []
     errors: list[float] = []
@@ -161,6 +164,16 @@ def falling(penalties: Penalties) -> tuple[float, float]:
 def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
     """The data for all fits of a path, which differ only in the penalty."""
     return TrainingData(corpus, **_among(_SPACE, options))
+
+
+def solver_of(data: TrainingData, rho2: AskedRho2, options: dict[str, Any]) -> str:
+    """The solver of all fits: `auto` means what it means for a fit to these data with the default rho1. (`fit` itself
+    takes `proximal` for all warm starts, and parts of the data can be too small for `dual`.)"""
+    given = str(options.get("solver", SOLVER))
+    if given != SOLVER or options.get("solver_options"):
+        return given
+    at = RHO2 if isinstance(rho2, str) else rho2
+    return choose_solver(data, RHO1, at, [*choices_of({**options, "rho2": at}), *data.choices])
 
 
 def _among(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:

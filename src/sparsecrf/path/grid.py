@@ -1,6 +1,8 @@
 """Which values of rho1 to try: given ones, or a search guided by the scores.
 
-A search decreases rho1 by factors of FACTOR until the score gets worse: PATIENCE values below the best are no better.
+A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse: PATIENCE
+values below the best are no better. (Scores may fall and rise again: of small dev data, and where features of rare
+words join.)
 It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no weight),
 and the best rho1 was below that on all data tried so far, of any size (benchmarks/record/penalties.md). If the best is
 the first, the search increases rho1, at most to rho_max. Finally, the gaps on both sides of the best are halved (on a
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -119,19 +121,24 @@ class Search:
         """A lower bound on the number of values still to try. The second of two halves is not tried if the first beats
         all earlier values."""
         if not rho1:
-            return 1 + PATIENCE + self.halves
+            return 1 + max(PATIENCE, self._until_default(self.first)) + self.halves
         tried, error = _falling(rho1, errors)
         best = int(np.argmin(error))
         if self._goes_down(tried, error):
-            return max(1, PATIENCE - (len(tried) - 1 - best)) + self.halves
+            left = max(PATIENCE - (len(tried) - 1 - best), self._until_default(tried[-1]))
+            return max(1, left) + self.halves
         return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
-        """Whether the score has not turned yet. While all are equal (for example, no chunk is found), it cannot
-        turn."""
+        """Whether the score has not turned yet. Above the default value, and while all are equal (for example, no chunk
+        is found), it cannot turn."""
         best = int(np.argmin(error))
-        turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error)
+        turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error) and tried[-1] <= RHO1
         return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
+
+    def _until_default(self, rho1: float) -> int:
+        """The number of values from here until one is at most the default."""
+        return max(0, ceil(log(rho1 / RHO1, FACTOR) - 1e-9))
 
 
 _FINE = 1.01 * sqrt(FACTOR)  # if the neighbours of the best are closer than this, no value between them is tried

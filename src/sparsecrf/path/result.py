@@ -60,19 +60,22 @@ class Path:
         found = self.fits[k]
         return f"rho1 {found.rho1:.4g}" + (f", rho2 {found.rho2:.4g}" if self.both else "")
 
+    def text(self) -> str:
+        """A table of the fits."""
+        from sparsecrf.tables import text_table
+
+        return text_table(self._head(), [self._row(k) for k in range(len(self))])
+
     def _repr_html_(self) -> str:
         """For notebooks."""
         from sparsecrf.tables import html_table
 
-        head = [
-            "rho1",
-            *(["rho2"] if self.both else []),
-            "weights",
-            "objective",
-            *([] if self.scores is None else [f"{self.score} (%)", ""]),
-        ]
         note = "" if self.advice is None else f"Note: {self.advice}."
-        return html_table(f"Path of {len(self)} fits", head, [self._row(k) for k in range(len(self))], note)
+        return html_table(f"Path of {len(self)} fits", self._head(), [self._row(k) for k in range(len(self))], note)
+
+    def _head(self) -> list[str]:
+        scores = [] if self.scores is None else [f"{self.score} (%)", ""]
+        return ["rho1", *(["rho2"] if self.both else []), "weights", "objective", *scores]
 
     def _row(self, k: int) -> list[str]:
         """A row of the table: a fit, its score, and whether it is the best."""
