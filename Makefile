@@ -214,7 +214,7 @@ test-matrix: .venv-release/release
 # are. THREAD_TESTS=tests is the whole suite.
 THREAD_TESTS ?= tests/core/test_threads.py tests/core/test_oracle.py tests/core/test_inference.py tests/shards/test_shards.py tests/training/test_sgd.py \
 	tests/training/test_sbcd.py tests/training/test_training.py tests/core/test_ngrams.py tests/core/test_many_labels.py tests/cli/test_train_label.py \
-	tests/training/test_heldout.py
+	tests/training/test_heldout.py tests/training/test_dual.py tests/training/test_dual_ascent.py
 
 .venv-sanitize-thread/installed: .venv-sanitize-thread/tools $(SOURCES)
 	CXX=$(CXX) .venv-sanitize-thread/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/thread \

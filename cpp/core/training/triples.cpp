@@ -16,10 +16,15 @@ Triples::Triples(const FeatureSet& features, const ListedFeatures& listed, const
                  const Potentials& potentials)
     : corpus_(potentials.corpus()), features_(features), listed_(listed), rows_(rows), potentials_(potentials) {
     for (std::uint32_t x = 0; x + 1 < rows.ptr.size(); ++x) attribute_.resize(rows.ptr[x + 1], x);
-    for (std::uint32_t base = 0; base < corpus_.base_lists.size(); ++base) of_base_.push_back(kind(nullptr, base));
     const NgramTables* tables = potentials.ngrams();
+    tabulated_ = n_entries() <= kMostEntries;
+    if (tabulated_) {
+        for (std::uint32_t base = 0; base < corpus_.base_lists.size(); ++base) of_base_.push_back(kind(nullptr, base));
+        if (tables != nullptr) {
+            for (const NgramTables::Kind& each : tables->kinds) of_kind_.push_back(kind(each.place, each.base));
+        }
+    }
     if (tables == nullptr) return;
-    for (const NgramTables::Kind& each : tables->kinds) of_kind_.push_back(kind(each.place, each.base));
     for (std::uint32_t id = 0; id < tables->places->n_arcs(); ++id) {
         const NgramArcs& arcs = tables->places->arcs(id);
         const auto attribute = [&](const NgramArcs::Term& term) { return features_.ngram_attribute[term.feature]; };
@@ -29,6 +34,22 @@ Triples::Triples(const FeatureSet& features, const ListedFeatures& listed, const
                          });
         alone_.push_back(one ? attribute(arcs.terms.front()) : kNoString);
     }
+}
+
+std::size_t Triples::n_entries() const {
+    const ListPool& lists = corpus_.base_lists;
+    std::vector<std::size_t> of_base(lists.size(), 0);
+    std::size_t sum = 0;
+    for (std::uint32_t base = 0; base < lists.size(); ++base) {
+        for (std::int64_t e = lists.begin(base); e < lists.end(base); ++e) {
+            of_base[base] += rows_.ptr[lists.id(e) + 1] - rows_.ptr[lists.id(e)];
+        }
+        sum += of_base[base];
+    }
+    if (const NgramTables* tables = potentials_.ngrams(); tables != nullptr) {
+        for (const NgramTables::Kind& each : tables->kinds) sum += of_base[each.base];
+    }
+    return sum;
 }
 
 Triples::Kind Triples::kind(const NgramPlace* place, std::uint32_t base) const {
@@ -63,7 +84,7 @@ const std::vector<Triples::Pair>& Triples::at(double w, ItemRun& run, std::int64
     const std::int64_t position = lattice.first + t;
     scratch.pairs.clear();
     const std::uint32_t rest = corpus_.rest[position];
-    if (corpus_.rest_lists.begin(rest) != corpus_.rest_lists.end(rest)) {
+    if (!tabulated_ || corpus_.rest_lists.begin(rest) != corpus_.rest_lists.end(rest)) {
         add_each(w, run, t, scratch, arcs);
         return scratch.pairs;
     }
@@ -102,7 +123,7 @@ void Triples::add_group(double w, const Lattice& lattice, std::int64_t t, const 
     }
 }
 
-// At positions with a rest list.
+// At positions with a rest list, or without tables.
 void Triples::add_each(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const {
     const Lattice& lattice = run.lattice;
     const NgramPlace* here = lattice.ngrams.at(t);

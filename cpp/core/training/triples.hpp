@@ -66,6 +66,9 @@ class Triples {
         std::vector<Group> groups;
         std::vector<Entry> entries;
     };
+    // The tables pay if kinds of positions recur. This bounds them to 100 MB where hardly any does.
+    static constexpr std::size_t kMostEntries = std::size_t{1} << 22;
+    std::size_t n_entries() const;
     Kind kind(const NgramPlace* place, std::uint32_t base) const;
     void add_arcs(const Lattice& lattice, std::int64_t t, std::uint32_t attribute, const Scratch& scratch,
                   std::vector<Arc>& arcs) const;
@@ -81,7 +84,8 @@ class Triples {
     std::vector<std::uint32_t> attribute_;  // [L]
     std::vector<std::uint32_t> alone_;      // [arc sets] the attribute that has an n-gram for every arc and is the only
                                             // one that has n-grams there, or kNoString
-    std::vector<Kind> of_kind_, of_base_;   // of_base_: positions without n-grams
+    bool tabulated_ = false;
+    std::vector<Kind> of_kind_, of_base_;  // of_base_: positions without n-grams
 };
 
 }  // namespace sparsecrf
