@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sparsecrf import CRF, Model
+from sparsecrf import CRF, InputError, Model
 from sparsecrf.encoding.token_survey import TokenSurvey, mismatch, tokenizer_of
 from sparsecrf.files.words import TOKENIZERS
 
@@ -40,6 +40,36 @@ def test_a_model_of_blank_separated_columns_labels_blank_separated_text(addresse
     assert (fields(done.out), done.err) == (WHOLE, "")
     done = addresses("label", "-m", "m", "new.txt", "--format", "text")
     assert (fields(done.out), done.err) == (WHOLE, "")
+
+
+def test_spans_in_python_are_those_of_the_command(addresses):
+    model = Model.load("m")
+    found = model.text_spans(TEXT)
+    assert [(TEXT[s.start : s.end], s.type) for s in found] == WHOLE
+    probabilities = json.loads(addresses("label", "-m", "m", "new.jsonl", "--marginals").out)["spans"]
+    assert [s.probability for s in found] == pytest.approx([s["probability"] for s in probabilities], abs=1e-6)
+    assert all(TEXT[s.end - 1] != "," for s in model.text_spans(TEXT, tokenizer="words") if s.end - s.start > 1)
+    assert model.text_spans("") == model.text_spans(" \n") == []
+    fixed = ["city", None, None, None, None]
+    assert model.text_spans(TEXT, fixed=fixed)[0][:3] == (0, 2, "city")
+    with pytest.raises(InputError, match=r"^tokenizer: expected one of words, blanks, found 'lines'$"):
+        model.text_spans(TEXT, tokenizer="lines")
+    with pytest.raises(InputError, match=r"^text: expected a string, found \['Ada'\]$"):
+        model.text_spans(["Ada"])
+    with pytest.raises(InputError, match="expected a model with a template"):
+        Model.from_weights(["A"], {("w", "A"): 1.0}).text_spans(TEXT)
+
+
+def test_the_name_of_the_output_does_not_choose_its_format(addresses):
+    done = addresses("label", "-m", "m", "train.txt", "-o", "out.jsonl")
+    assert done.err == (
+        "sparsecrf: warning: out.jsonl: expected JSON-lines data by the name, wrote column data, the format of the "
+        "input; sparsecrf convert changes the format\n"
+    )
+    assert "CoNLL-U data by the name" in addresses("label", "-m", "m", "new.jsonl", "-o", "out.conllu").err
+    for more in (["train.txt", "-o", "out.txt"], ["new.jsonl", "-o", "out.jsonl"], ["new.txt", "-o", "out.jsonl"]):
+        format = ["--format", "text"] if more[0] == "new.txt" else []
+        assert addresses("label", "-m", "m", *more, *format).err == ""
 
 
 def test_columns_that_the_template_ignores_need_not_be_there(program):

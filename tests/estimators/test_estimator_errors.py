@@ -149,14 +149,18 @@ def test_n_jobs_that_is_no_number(n_jobs):
 
 
 def test_a_template_of_one_line(tmp_path, monkeypatch):
-    """A file, if there is one by that name, else the template itself; if neither, both are said."""
+    """A file, if there is one by that name, else the template itself; if neither, an error."""
     monkeypatch.chdir(tmp_path)
     X, y = [[["a"], ["b"]]], [["A", "B"]]
     assert CRF(template="U:%x[0,0]").fit(X, y).model_.template.text == "U:%x[0,0]"
-    with pytest.raises(
-        InputError, match=r"found 'words.txt': there is no file of this name, and as lines: template, line 1"
-    ):
-        CRF(template="words.txt").fit(X, y)
+    for name in ("words.txt", "template.txt", "Tagging", "B.txt", "Unigrams"):  # T, B and U begin a line of a template
+        with pytest.raises(InputError, match=f"found '{name}', and there is no file of this name$"):
+            CRF(template=name).fit(X, y)
+    with pytest.raises(InputError, match=r"no file of this name \(did you mean features='tagging'\?\)"):
+        CRF(template="tagging").fit(X, y)
+    with pytest.raises(InputError, match=r"there is no file of this name, and as lines: template, line 1"):
+        CRF(template="X:%x[0,0]").fit(X, y)
+    assert CRF(template="U01").fit(X, y).model_.template.text == "U01"
     (tmp_path / "words.txt").write_text("U1:%x[0,0]\n")
     for template in ("words.txt", tmp_path / "words.txt"):
         assert CRF(template=template).fit(X, y).model_.template.text == "U1:%x[0,0]\n"

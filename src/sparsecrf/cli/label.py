@@ -124,7 +124,7 @@ def label(
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.remarks import SeenDocuments, header_remark, tokenizer_remark, unknown_remark
+    from sparsecrf.cli.remarks import SeenDocuments, header_remark, name_remark, tokenizer_remark, unknown_remark
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
@@ -235,6 +235,7 @@ def label(
         for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
     for remark in (
+        name_remark(of, output),
         header_remark(of, first, source),
         documents.remark,
         tokenizer_remark(known, of, charset, first, source),

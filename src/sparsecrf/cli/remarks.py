@@ -9,8 +9,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-from sparsecrf.encoding.formats import Format, Records
+from sparsecrf.encoding.formats import COLUMNS, Format, Records, format_of
 from sparsecrf.encoding.formats.documents import MARK, Documents
+from sparsecrf.encoding.formats.plain_text import PlainText
 from sparsecrf.encoding.token_survey import mismatch, tokenizer_of
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import read_columns
@@ -54,6 +55,17 @@ def unknown_remark(
         f"sparsecrf: warning: {source}: the model knows {known:,} of the {len(found):,} different attributes of the "
         f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? sparsecrf show lists what it "
         "knows"
+    )
+
+
+def name_remark(format: Format, output: str) -> str | None:
+    """A warning if the name of the output promises another format than that of the input, which is written."""
+    by_name = format_of(output)
+    if by_name is COLUMNS or by_name.suffix == (format.suffix or (".jsonl" if isinstance(format, PlainText) else "")):
+        return None
+    return (
+        f"sparsecrf: warning: {output}: expected {by_name.title} data by the name, wrote {format.title} data, the "
+        "format of the input; sparsecrf convert changes the format"
     )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf import _core
 from sparsecrf._core import InputError
-from sparsecrf.encoding.presets import preset
+from sparsecrf.encoding.presets import PRESETS, preset
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.resources import Resource
+
+_BIAS = re.compile(r"\s*([UBT*]\d*(:.*)?)?\s*(#.*)?")  # a line without macros
 
 
 class Template(_core.Template):
@@ -66,6 +69,12 @@ class Template(_core.Template):
             raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
         if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):
             return cls.load(given, boundary, bytes=bytes, resources=resources)
+        if "\n" not in given and "%" not in given and not _BIAS.fullmatch(given):
+            hint = f" (did you mean features={given!r}?)" if given in PRESETS else ""
+            raise InputError(
+                f"template: expected the name of a file or the lines of a template, found {given!r:.60}, and there is "
+                f"no file of this name{hint}"
+            )
         try:
             return cls(given, boundary, bytes=bytes, resources=resources)
         except InputError as error:

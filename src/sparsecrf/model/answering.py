@@ -196,6 +196,29 @@ class AnsweringModel:
         path, _ = self._single.viterbi(corpus, known)
         return reader.spans(self._single, corpus, 0, path, known)
 
+    def text_spans(self, text: str, *, tokenizer: str | None = None, **options: Any) -> list[Span]:
+        """The spans of running text. Like `spans`, but `start` and `end` count characters: `text[start:end]`.
+
+        `tokenizer`: "words" splits off punctuation, "blanks" does not; by default, the one whose tokens look like those
+        of the training data. The model must have a template that reads words only, such as `features="words"`.
+        """
+        from sparsecrf.encoding.token_survey import tokenizer_of
+        from sparsecrf.files.words import TOKENIZERS
+
+        self.check_text()
+        if self.template is None:
+            raise InputError("text: expected a model with a template (features=, template=), found one without")
+        if not isinstance(text, str):
+            raise InputError(f"text: expected a string, found {text!r:.60}")
+        name = tokenizer_of(self.training) if tokenizer is None else tokenizer
+        if name not in TOKENIZERS:
+            raise InputError(f"tokenizer: expected one of {', '.join(TOKENIZERS)}, found {tokenizer!r}")
+        places = TOKENIZERS[name](text)
+        if not places:
+            return []
+        found = self.spans([[text[a:b]] for a, b in places], **options)
+        return [span._replace(start=places[span.start][0], end=places[span.end - 1][1]) for span in found]
+
     def predict_set(
         self, X: Iterable[Iterable[Token]], coverage: float = 0.95, *, of: str = "sequences", max_size: int = 10
     ) -> list[Any]:
