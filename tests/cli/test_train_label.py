@@ -516,7 +516,7 @@ def test_the_next_step_of_a_run(program):
         ("train.txt", "--prior", "first"): alone,  # which --rho1 auto does not support
         ("train.txt", "--prior", "first", *dev): None,
         ("train.txt", *words, "--cache", "parts"): alone,
-        ("train.txt", *words, *dev): "next: --rho1 auto chooses the penalties on the dev data",
+        ("train.txt", *words, *dev): "next: --rho1 auto chooses rho1 on the dev data",
         ("train.txt", *words, *dev, *rho1): "next: word clusters from unlabelled text",
         ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt has documents",
         ("train.txt", "-t", "t.txt", *dev, *rho1): None,

@@ -237,7 +237,7 @@ def test_foreign_files(tmp_path):
 
     refuses(b"", "expected a sparsecrf model, found an empty file", tmp_path)
     refuses(b"He PRP B-NP\nreckons VBZ B-VP\n\n", "found text that begins with .He PRP B-NP", tmp_path)
-    refuses(b"PK\x03\x04" + bytes(100), "promise a header", tmp_path)
+    refuses(b"PK\x03\x04" + bytes(100), "another kind of file", tmp_path)
     refuses(save({"w": np.zeros(3)}), "found 'another kind of file'", tmp_path)
     refuses(save({"w": np.zeros(3)}, {"format": "pt"}), "found 'pt'", tmp_path)
     refuses(pack("sparsecrf checkpoint", 2, {}, {}), "found 'sparsecrf checkpoint'", tmp_path)
@@ -272,8 +272,8 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (struct.pack("<Q", 2**63) + b"{}" + bytes(100), "promise a header of 9223372036854775808"),
-        (struct.pack("<Q", 96) + b"{}", "10 bytes that promise a header of 96"),
+        (struct.pack("<Q", 2**63) + b"{}" + bytes(100), "header of 9223372036854775808"),
+        (struct.pack("<Q", 96) + b"{}", "only the beginning (10 bytes, header of 96)"),
         (with_header(b"[" * 100_000), "does not begin with"),
         (with_header(b'{"a":' + b"[" * 100_000), "not a JSON object"),
         (with_header(b'{"a":NaN}'), "not a JSON object"),

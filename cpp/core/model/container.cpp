@@ -43,7 +43,7 @@ Header read_header(std::span<const std::byte> file, const std::string& source, s
     std::uint64_t length = 0;
     for (int k = 7; k >= 0; --k) length = length << 8 | std::to_integer<std::uint64_t>(file[k]);
     if (length > std::min<std::uint64_t>(kLongestHeader, file.size() - 8) || length % 8 != 0) {
-        throw wrong(file.size(), " bytes that promise a header of ", length);
+        throw wrong("another kind of file, or only the beginning (", file.size(), " bytes, header of ", length, ")");
     }
     std::string_view text(reinterpret_cast<const char*>(file.data()) + 8, static_cast<std::size_t>(length));
     if (!text.starts_with('{')) throw wrong("a header that does not begin with {");

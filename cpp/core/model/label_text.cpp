@@ -159,9 +159,11 @@ bool TextPiece::check(const Rows& rows, const std::string& where) const {
     if (options.ragged) return options.force;  // columns were checked line by line
     model.lines->check_columns(rows.n_columns, where);
     if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
+        const bool twice = rows.n_columns == observed + 2;
         throw InputError(message(where, ": expected ", observed, observed == 1 ? " column" : " columns",
                                  " as in training, or one more with the label, found ", rows.n_columns,
-                                 rows.n_columns == 1 ? " column" : " columns", kOneTokenALine));
+                                 rows.n_columns == 1 ? " column" : " columns",
+                                 twice ? " (has the file been labelled already?)" : kOneTokenALine));
     }
     // A model that accepts any number of columns cannot tell whether the last one is a label; `force` decides.
     const bool labelled = observed > 0 ? rows.n_columns > observed : options.force;

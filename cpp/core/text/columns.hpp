@@ -46,7 +46,7 @@ struct Rows {
 
 // Appended to errors about the number of columns, in case the input is running text.
 inline constexpr std::string_view kOneTokenALine =
-    " (one token per line, a blank line between sequences; for plain text: `sparsecrf label --format text`)";
+    " (one token per line, a blank line between sequences; to label plain text: `sparsecrf label --format text`)";
 
 class KnownRows;
 

@@ -145,7 +145,7 @@ def clusters(
         bool, typer.Option("--columns", help="TEXT are column files with the word in the first column.")
     ] = False,
     threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads (0 for all cores).")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,
 ) -> None:
     """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.
 

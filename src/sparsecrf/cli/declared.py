@@ -21,7 +21,7 @@ def _as_written(hint: Any) -> Any:
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 
 
-QUIET = Declared("Print no progress.", "--quiet", "-q")
+QUIET = Declared("Do not print progress.", "--quiet", "-q")
 ENCODING = Declared(
     "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. By default that "
     "of the data that the model was trained on, else utf-8.",

@@ -22,8 +22,8 @@ _COLUMNS = (
     "token itself are the only features: no neighbours, prefixes, suffixes or shapes"
 )
 _DEV = "next: --dev FILE, labelled data that you do not train on, shows how good the model is"
-_DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses the\npenalties, on dev data or by cross-validation"
-_PENALTY = "next: --rho1 auto chooses the penalties on the dev data; `sparsecrf path` shows their effect"
+_DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses\nrho1, on dev data or by cross-validation"
+_PENALTY = "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path` shows their effect"
 _DOCUMENTS = (
     "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
     "in its document; such a model labels whole documents"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sparsecrf.encoding.formats.documents import MARK
 from sparsecrf.files.words import TOKENIZERS, word_offsets
 
 RECORD = "tokenizer"  #: key in the training record
@@ -36,6 +37,8 @@ class TokenSurvey:
 
     def add(self, tokens: Iterable[str]) -> None:
         for token in tokens:
+            if token == MARK:  # marks the beginning of a document
+                continue
             if (is_split := self._is_split.get(token)) is None:
                 is_split = self._is_split[token] = len(word_offsets(token)) > 1
             self.n_tokens += 1

@@ -43,7 +43,9 @@ class UnknownLabels:
         names = listed(Counter(self.at.values()))
         if len(self.at) == self.n_labelled:
             some = ", ".join(map(repr, known[:_SHOWN]))
-            raise InputError(f"{what}: expected labels of the training data ({some}, ...), found only {names}")
+            raise InputError(
+                f"{what}: expected labels of the training data ({some}, ...), found only {names}; are these the labels?"
+            )
         return (
             f"{what}: {len(self.at):,} of {self.n_labelled:,} tokens have labels that the training data do not have, "
             f"and count as wrong: {names}"

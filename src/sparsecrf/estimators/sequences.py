@@ -45,7 +45,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         if type(sequence) is list:  # the usual case, without the checks for matrices and frames
             yield sequence
         elif isinstance(sequence, (str, bytes, Mapping)):
-            hint = "X is a list of sequences, one sentence is [[...]]"
+            hint = "X is a list of sequences of tokens: for a single sentence, pass [X]"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
         elif is_matrix(sequence) or isinstance(sequence, Csr):
             matrix = sequence if isinstance(sequence, Csr) else Csr(sequence)

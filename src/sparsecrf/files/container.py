@@ -103,7 +103,7 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
         raise wrong(f"{data.nbytes} bytes")
     length = int.from_bytes(data[:8], "little")
     if length > min(_LONGEST_HEADER, data.nbytes - 8) or length % 8:
-        raise wrong(f"{data.nbytes} bytes that promise a header of {length}")
+        raise wrong(f"another kind of file, or only the beginning ({data.nbytes} bytes, header of {length})")
     text = bytes(data[8 : 8 + length])
     if not text.startswith(b"{"):
         raise wrong(f"a header that begins with {text[:8]!r}")

@@ -91,6 +91,7 @@ class Chosen(NamedTuple):
     tried: list[Penalties]
     errors: list[float]  #: errors with these penalties, in percent
     score: str  #: the score: 100 minus the error
+    on: str  #: the data that were scored
     advice: str | None  #: if the best rho1 is at a limit of the search
 
     def __str__(self) -> str:
@@ -98,7 +99,7 @@ class Chosen(NamedTuple):
         tried = ", ".join(f"{p.rho1:.3g}" for p in sorted(self.tried))
         return (
             f"rho1 {self.penalties.rho1:.3g} chosen among {tried} at rho2 {self.penalties.rho2:.3g}: "
-            f"{self.score} {100 - best:.2f} % on held-out data" + (f"; {self.advice}" if self.advice else "")
+            f"{self.score} {100 - best:.2f} % {self.on}" + (f"; {self.advice}" if self.advice else "")
         )
 
 
@@ -126,7 +127,8 @@ def choose_penalties(
     advice = None
     if min(errors) > 0 and plan.untried(tried, errors):
         advice = "this is the end of the searched range: try values beyond it yourself"
-    return Chosen(penalties, start, tried, errors, name_of(error), advice)
+    scored = "by two-fold cross-validation" if dev is None else "on the dev data"
+    return Chosen(penalties, start, tried, errors, name_of(error), scored, advice)
 
 
 def choose_for(data: Dataset, options: dict[str, Any], each: Each | None = None) -> Chosen:

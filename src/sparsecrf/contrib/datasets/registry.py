@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsecrf._core import InputError
+from sparsecrf.compatibility import OptionError
 from sparsecrf.contrib.datasets import cmudict
 from sparsecrf.contrib.datasets.readers import Reader, conllu, token_and_label
 
@@ -178,4 +178,4 @@ def find(name: str) -> DataSet:
     for entry in REGISTRY:
         if entry.name == name:
             return entry
-    raise InputError(f"data set: expected one of {', '.join(entry.name for entry in REGISTRY)}, found {name!r}")
+    raise OptionError(f"data set: expected one of {', '.join(entry.name for entry in REGISTRY)}, found {name!r}")

@@ -61,14 +61,16 @@ class JsonLines(Records):
         try:
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error})") from None
+            array = "; one object per line, not an array of objects" if line.startswith("[") else ""
+            raise InputError(f"{where}: expected a JSON object, found {line!r:.60} ({error}){array}") from None
         from sparsecrf.encoding.formats.annotation_tools import record_of_tool
 
         task = (self._key or "spans", number, where, labelled, self.tokenizer)
         if isinstance(content, dict) and (record := record_of_tool(content, *task)) is not None:
             return record
         if not isinstance(content, dict) or not ("tokens" in content or "text" in content):
-            raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}')
+            array = "; one object per line, not an array of objects" if isinstance(content, list) else ""
+            raise InputError(f'{where}: expected an object with "tokens" or "text", found {line!r:.60}{array}')
         if "tokens" in content:
             return _Tokens(content, self._key or "labels", number, where, labelled)
         return TextRecord(content, *task)

@@ -109,7 +109,10 @@ class Records(Format):
             if not record.rows:
                 continue
             if record.labels is None:
-                raise InputError(f"{source}, line {record.line}: expected labels, found none")
+                raise InputError(
+                    f"{source}, line {record.line}: expected labels, found none (to label data without labels: "
+                    "`sparsecrf label`)"
+                )
             yield record
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
