@@ -128,14 +128,15 @@ CASES = [
         f"label -m {GOOD} x.txt -o o.txt",
         1,
         "found 6 columns (one token per line, a blank line between sequences; "
-        "for plain text: `sparsecrf label --format text`)",
+        "to label plain text: `sparsecrf label --format text`)",
     ),
     (
         "lines of running text",
         {"x_txt": "The dog .\nIt sees a cat .\n"},
         f"label -m {GOOD} x.txt -o o.txt",
         1,
-        "found 5 (one token per line, a blank line between sequences; for plain text: `sparsecrf label --format text`)",
+        "found 5 (one token per line, a blank line between sequences; to label plain text: "
+        "`sparsecrf label --format text`)",
     ),
     ("too narrow", {"x_txt": "a\n"}, f"label -m {GOOD} x.txt -o o.txt", 1, "x.txt, line 1: expected 2 columns"),
     ("input in Latin-1", {"x_txt": b"a D\n\xe9 D\n"}, f"label -m {GOOD} x.txt -o o.txt", 1, "x.txt, line 2, byte 1"),

@@ -126,10 +126,10 @@ def test_fields_of_a_group_are_options():
 
 def test_train_chooses_penalties(files):
     files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
-    said = re.compile(r"rho1 0.05 chosen among 0.05(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % by two-fold")
-    for more in ([], ["--dev", "dev.txt"]):
+    said = r"rho1 0.05 chosen among 0.05(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % "
+    for more, on in (([], "by two-fold cross-validation"), (["--dev", "dev.txt"], "on the dev data")):
         done = files("train", "train.txt", "-m", "m", "--rho1", "auto", "--json", *more)
-        assert said.search(done.err)
+        assert re.search(said + on, done.err)
         assert json.loads(done.out)["rho1"] == Model.load("m").training["rho1"] > 0
     files("train", "train.txt", "-m", "m", "--rho1", "small")
     record = Model.load("m").training

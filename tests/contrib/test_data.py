@@ -234,7 +234,7 @@ def test_simulate(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
-    [(("fetch", "nosuch"), 1), (("fetch",), 2), (("simulate",), 2), (("simulate", "-o", "x", "--sequences", "0"), 2)],
+    [(("fetch", "nosuch"), 2), (("fetch",), 2), (("simulate",), 2), (("simulate", "-o", "x", "--sequences", "0"), 2)],
 )
 def test_exit_status(arguments, status, tmp_path):
     done = run(*arguments, cwd=tmp_path)

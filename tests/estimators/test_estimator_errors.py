@@ -33,7 +33,7 @@ def test_nothing_is_answered_before_training(method):
             ["word"],
             [["A"]],
             {},
-            r"sequence 0: expected a list of tokens, found str 'word'; .*sentence is \[\[...\]\]",
+            r"sequence 0: expected a list of tokens, found str 'word'; .*for a single sentence, pass \[X\]",
         ),
         ([{"a": 1}], [["A"]], {}, "sequence 0: expected a list of tokens, found dict"),
         ("word", [["A"]], {}, "X: expected a list of sequences, found str"),

@@ -84,7 +84,7 @@ def test_a_sequence_from_a_pipe_comes_when_it_is_whole():
         timer.cancel()
 
 
-HINT = "(one token per line, a blank line between sequences; for plain text: `sparsecrf label --format text`)"
+HINT = "(one token per line, a blank line between sequences; to label plain text: `sparsecrf label --format text`)"
 
 
 @pytest.mark.parametrize(

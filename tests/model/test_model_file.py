@@ -273,7 +273,7 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
     ("data", "expected"),
     [
         (struct.pack("<Q", 2**63) + b"{}" + bytes(100), "header of 9223372036854775808"),
-        (struct.pack("<Q", 96) + b"{}", "only the beginning (10 bytes, header of 96)"),
+        (struct.pack("<Q", 96) + b"{}", r"only the beginning \(10 bytes, header of 96\)"),
         (with_header(b"[" * 100_000), "does not begin with"),
         (with_header(b'{"a":' + b"[" * 100_000), "not a JSON object"),
         (with_header(b'{"a":NaN}'), "not a JSON object"),
