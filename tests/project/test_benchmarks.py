@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))  # experiments and benchmarks are not part of the 
 
 from benchmarks.common import RECORD, MemoryWatch, peak_mb, run  # noqa: E402
 from benchmarks.labelling import report as labelling_report  # noqa: E402
-from benchmarks.peers import record  # noqa: E402
+from benchmarks.peers import record, tables  # noqa: E402
 from benchmarks.tasks import TASKS, Task  # noqa: E402
 
 posix = pytest.mark.skipif(os.name != "posix", reason="processes are watched and ended as on Linux and macOS")
@@ -75,12 +75,23 @@ def test_peers_on_a_folder(folder: Path, tmp_path: Path) -> None:
     assert (ROOT / "benchmarks" / "README.md").read_bytes() == before
 
 
-@pytest.mark.slow
-def test_records_are_read() -> None:
-    (newest,) = (RECORD / "amd-epyc").glob("*.csv")
-    assert {row.task for row in record.load(newest)} <= set(TASKS)
-    page = labelling_report.table(json.loads((RECORD / "labelling.json").read_text(encoding="utf-8")))
-    assert page == (RECORD / "labelling.md").read_text(encoding="utf-8")
+def test_readme_has_the_place_of_the_summary() -> None:
+    text = (RECORD.parent / "README.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition(tables.BEGIN)
+    assert before
+    assert begin
+    assert tables.END in rest
+
+
+def test_page_of_labelling() -> None:
+    memory = {"tenth": 20.0, "whole": 30.0}
+    ours = {"tokens_per_s": 3e6, "elapsed_s": 0.3, "start_s": 0.1, "peak_mb": memory}
+    wapiti = {"tokens_per_s": 1e6, "elapsed_s": 1.0, "start_s": 0.0, "peak_mb": memory}
+    tools = {"sparsecrf": ours, "sparsecrf, 2 threads": ours, "Wapiti": wapiti}
+    record = {"date": "2000-01-01", "machine": {"cores": "2"}, "note": "", "labelling": {"task": tools}}
+    page = labelling_report.table(record)
+    assert "| task | 3,000,000 | 1,000,000 | 3.0 x |" in page
+    assert "| task | sparsecrf, 2 threads | 0.30 | 0.10 | 20 | 30 |" in page
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")
