@@ -1,4 +1,4 @@
-"""What all benchmarks share: where records lie, the machine, a process with its seconds and memory."""
+"""Shared code of the benchmarks: the folder of records, the machine, and processes with their times and memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def machine() -> dict[str, str]:
-    """What a record says of the machine and the versions that it was made with."""
+    """The machine and the versions that a record was made with."""
     model = platform.processor()
     if pathlib.Path("/proc/cpuinfo").exists():
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
@@ -46,10 +46,10 @@ def machine() -> dict[str, str]:
 
 
 def memory_mb(pid: int | str = "self") -> dict[str, float]:
-    """The sizes that Linux tells of a process, by their names there; {} if it has ended, or on another system.
+    """The memory sizes that Linux reports for a process, by Linux's names; {} if it has ended, or on other systems.
 
-    VmHWM: the largest resident memory so far; RssAnon and RssFile: resident memory of its own, and pages of files;
-    VmData: private memory it asked for, used or not.
+    VmHWM: the largest resident memory so far; RssAnon and RssFile: resident private memory, and resident pages of
+    files; VmData: allocated private memory, used or not.
     """
     try:
         lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -60,8 +60,8 @@ def memory_mb(pid: int | str = "self") -> dict[str, float]:
 
 
 def peak_mb() -> float | None:
-    """Largest memory of this process so far. getrusage may begin with that of the process which started this one, so
-    it is asked only where there is no better source."""
+    """Peak memory of this process so far. getrusage may start from the peak of the parent process, so it is used only
+    if there is no better source."""
     if found := memory_mb().get("VmHWM"):
         return found
     from sparsecrf.cli.train_report import peak_rss_mb
@@ -70,7 +70,7 @@ def peak_mb() -> float | None:
 
 
 class MemoryWatch:
-    """The largest of each of these sizes of a process while this lasts, looked at every 20 ms."""
+    """Within this context, the maximum of each of these sizes of a process, sampled every 20 ms."""
 
     def __init__(self, names: Sequence[str], pid: int | str = "self") -> None:
         self.mb: dict[str, float] = {}
@@ -120,7 +120,7 @@ class Finished:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The JSON object that it printed last. Others may write a line or two while the process ends."""
+        """The last JSON object that it printed. Other code may write a line or two while the process ends."""
         if self.status != 0:
             raise SystemExit(f"{self.command}: expected status 0, found {self.status}: {self.text[-2000:]}")
         return dict(json.loads(next(line for _, line in reversed(self.lines) if line.startswith("{"))))
@@ -134,9 +134,9 @@ def module(name: str, *arguments: object) -> list[object]:
 def run(
     command: Sequence[object], limit_s: float | None = None, *, until: str | None = None, one_thread: bool = True
 ) -> Finished:
-    """Run a command to its end, to the limit, or until it writes a line that begins with `until`.
+    """Run a command until it ends, until the time limit, or until it writes a line that begins with `until`.
 
-    `one_thread`: libraries that choose for themselves how many threads to use, use one.
+    `one_thread`: limits libraries that choose their own number of threads to one.
     """
     arguments = [str(part) for part in command]
     began = time.perf_counter()

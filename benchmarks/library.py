@@ -1,8 +1,8 @@
-"""A library that trains, in a process of its own: `python -m benchmarks.library NAME FOLDER MODEL OPTIONS`.
+"""Runs a training library in its own process: `python -m benchmarks.library NAME FOLDER MODEL OPTIONS`.
 
-FOLDER is what `Task.prepare` made, OPTIONS a JSON object: the penalties, the budget, and what else the library takes.
-Prints a JSON object as its last line: the history, as far as the library tells, and the seconds of training, without
-reading and without making attributes.
+FOLDER is the output of `Task.prepare`, OPTIONS a JSON object with the penalties, the budget, and further options of the
+library. The last line that it prints is a JSON object: the history, as far as the library reports it, and the seconds
+of training, without reading and without making attributes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def sequences(template: Template, path: pathlib.Path) -> Iterator[tuple[Items, list[str]]]:
-    """Attributes and labels. The line B has no attribute: these libraries always have plain transitions."""
+    """Attributes and labels. The line B makes no attribute, since these libraries always have plain transitions."""
     for rows in read_columns(path):
         made = template.attributes([row[:-1] for row in rows])
         yield [[name for name in names if name != "B"] for names in made], [row[-1] for row in rows]
@@ -59,8 +59,8 @@ def sparsecrf(
     test_error: bool = False,
     **options: Any,
 ) -> Result:
-    """To a tolerance of 1e-5 or for so many seconds, unless `options`, which are those of `fit`, say otherwise. Of the
-    history there is more than of others: also kkt, gap and, if asked for, the test error."""
+    """Train to a tolerance of 1e-5 or up to a time limit, unless `options` (those of `fit`) say otherwise. The history
+    contains more than that of other libraries: also kkt, gap and, on request, the test error."""
     vocabulary, template = Vocabulary(start=False), Template.load(files.template)
     began = time.perf_counter()
     encoded = encode_columns([files.train], vocabulary, template, grow=True)
@@ -96,7 +96,7 @@ def _with_all_transitions(corpus: Corpus, vocabulary: Vocabulary) -> Numbers:
 
 
 def crfsuite_trainer(clock: Callable[[], float] = time.perf_counter) -> tuple[Any, list[list[float]]]:
-    """A trainer, and the history that it fills in; seconds since the call of `train` by this clock."""
+    """A trainer, and the history that it fills in, with seconds since the call of `train`, measured by this clock."""
     import pycrfsuite
 
     history: list[list[float]] = []
@@ -164,7 +164,7 @@ def underthesea_core(files: Files, model: pathlib.Path, *, rho1: float, rho2: fl
 
 
 def _timed(train: Callable[[], Any]) -> Result:
-    """For libraries that tell nothing on the way."""
+    """For libraries that report nothing during training."""
     began = time.perf_counter()
     train()
     return {"history": [], "seconds": time.perf_counter() - began}

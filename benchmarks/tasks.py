@@ -1,9 +1,9 @@
-"""What is learnt: one table of data sets with templates and penalties, for every benchmark.
+"""The tasks of all benchmarks: one table of data sets with templates and penalties.
 
-The data lie in a folder that is not part of the project ($SPARSECRF_DATA), or anywhere else: `Task.of_folder` makes a
-task of a folder that has train.txt, test.txt and a CRF++ template (--data FOLDER on the command line). `prepare` writes
-files that every tool reads. Affixes and shapes of words are columns of these files, so that a tool needs nothing but
-the cells of a template to have the same attributes.
+The data are in a folder outside of the project ($SPARSECRF_DATA), or anywhere else: `Task.of_folder` makes a task from
+a folder that has train.txt, test.txt and a CRF++ template (--data FOLDER on the command line). `prepare` writes files
+that every tool reads. Affixes and shapes of words are columns of these files, so that every tool can make the same
+attributes with plain template cells.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Row = list[str]
 
 @dataclass(frozen=True)
 class Task:
-    """Files, template and penalties: loss + rho1 |w|_1 + rho2/2 |w|^2. No start label: the peers have none."""
+    """Files, template and penalties: loss + rho1 |w|_1 + rho2/2 |w|^2. There is no start label, because the other tools
+    have none."""
 
     name: str
     train: pathlib.Path
@@ -35,7 +36,7 @@ class Task:
 
     @classmethod
     def of_folder(cls, folder: pathlib.Path, rho1: float, rho2: float) -> Task:
-        """train.txt, test.txt and template of a folder; its name, with `-l2` behind it where there is no l1 penalty."""
+        """train.txt, test.txt and template of a folder; its name, followed by `-l2` if there is no l1 penalty."""
         template = (folder / "template").read_text(encoding="utf-8")
         name = folder.resolve().name + ("" if rho1 > 0 else "-l2")
         return cls(name, folder / "train.txt", folder / "test.txt", template, rho1, rho2)
@@ -46,14 +47,14 @@ class Task:
         return not re.search(r"^(\*|B[^\n]*%)", self.template, re.MULTILINE)
 
     def available(self) -> bool:
-        """Whether its files are here; says so if they are not."""
+        """Whether its files exist; prints a message if they do not."""
         missing = [str(path) for path in (self.train, self.test) if not path.exists()]
         if missing:
             print(f"{self.name}: left out, no {' and no '.join(missing)} ($SPARSECRF_DATA)", flush=True)
         return not missing
 
     def prepare(self, folder: pathlib.Path) -> Files:
-        """Column files and template in a folder of this task, made if they are not there."""
+        """Make column files and template in a folder for this task, unless they exist."""
         files = Files(folder / self.name)
         files.folder.mkdir(parents=True, exist_ok=True)
         files.template.write_text(self.template, encoding="utf-8")
@@ -71,7 +72,7 @@ class Task:
 
 
 class Files:
-    """Where `prepare` put a task."""
+    """The files that `prepare` made for a task."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -83,12 +84,12 @@ class Files:
         self.template = folder / "template.txt"
 
     def model(self, tool: str, space: str) -> pathlib.Path:
-        """What a tool learnt last on these features."""
+        """The last model that a tool trained on these features."""
         return self.folder / f"{tool} {space}.model"
 
     def repeated(self, tokens: int, name: str) -> tuple[pathlib.Path, int]:
-        """The test file, repeated until it has at least this many tokens, in a file of that name; also returns how many
-        it has."""
+        """Write the test file, repeated until it has at least this many tokens, to a file of that name; also returns
+        its number of tokens."""
         text = self.test.read_text(encoding="utf-8")
         n = sum(1 for line in text.splitlines() if line)
         copies = -(-tokens // n)
@@ -98,7 +99,8 @@ class Files:
 
 
 def affixes(word: str) -> Row:
-    """Lower case; prefixes and suffixes of 1 to 4 letters; shape (Xx-0) long and short. A missing one is "_"."""
+    """The lowercase form; prefixes and suffixes of 1 to 4 letters; the long and the short shape (Xx-0). A missing value
+    is "_"."""
     prefixes = [word[:n] if len(word) > n else "_" for n in range(1, 5)]
     suffixes = [word[-n:] if len(word) > n else "_" for n in range(1, 5)]
     shape = re.sub(r"[^\W\d_]", lambda m: "X" if m[0].isupper() else "x", re.sub(r"\d", "0", word))
@@ -175,7 +177,7 @@ TASKS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """TASK ... and --data FOLDER."""
+    """Add the arguments TASK ... and --data FOLDER."""
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"some of {', '.join(TASKS)}")
     parser.add_argument(
         "--data",
@@ -190,7 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(options: argparse.Namespace, default: Iterable[str] = TASKS) -> list[Task]:
-    """The tasks named, and those of folders; if there are neither, the default. Those without data are left out."""
+    """The tasks named, and those of folders; if there are neither, the default. Tasks without data are left out."""
     if unknown := [name for name in options.tasks if name not in TASKS]:
         raise SystemExit(f"expected tasks among {', '.join(TASKS)}, found {', '.join(unknown)}")
     own = [Task.of_folder(folder, options.rho1, options.rho2) for folder in options.data]

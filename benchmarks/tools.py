@@ -1,6 +1,6 @@
-"""The tools that train: each as a command that trains for a number of iterations, and how to read its output.
+"""The training tools: for each, a command that trains for a number of iterations, and a reader of its output.
 
-Programs are looked for on PATH, libraries among the installed modules; a tool that is not here says so.
+Programs are looked for on PATH, libraries among the installed modules; a missing tool is reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Label = Callable[[pathlib.Path, pathlib.Path], list[Any]]
 
 
 def missing(needs: str) -> str | None:
-    """Why this program (program NAME) or module cannot be used; None if it is here."""
+    """Why this program (program NAME) or module cannot be used; None if it is available."""
     kind, _, name = needs.rpartition(" ")
     if kind:
         return None if shutil.which(name) else f"no {name} on PATH"
@@ -54,7 +54,7 @@ class Tool:
     label_needs: str | None = None  #: as `needs`, if it is another
 
     def missing(self) -> str | None:
-        """Why it cannot take part; None if it can."""
+        """Why the tool cannot take part; None if it can."""
         return missing(self.needs)
 
     def missing_label(self) -> str | None:
@@ -85,7 +85,7 @@ def library(name: str, **options: Any) -> Train:
 
 
 def _told(done: Finished) -> History:
-    """What library.py prints last."""
+    """The last line that library.py prints."""
     return [(row[0], row[1], row[2]) for row in done.answer["history"]]
 
 
@@ -112,7 +112,7 @@ def _label(threads: int) -> Label:
 
 
 def _printed(done: Finished) -> History:
-    """Iterations as they are printed, by the time at which the lines came."""
+    """Iterations as printed, with the times at which the lines arrived."""
     began = next(t for t, line in done.lines if line == BEGIN)
     losses = [(t - began, float(line.split()[1])) for t, line in done.lines if line.startswith("Loss: ")]
     return [(t, loss, n) for n, (t, loss) in enumerate(losses)]
@@ -134,7 +134,7 @@ def _crfsuite_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
 
 
 def wapiti(algorithm: str, *, compact: bool = False, whole_dev: bool = False) -> Train:
-    """Its time counts the decoding of a dev file: one sequence, or the whole test file if its errors matter."""
+    """Its time includes decoding a dev file: one sequence, or the whole test file if its errors are needed."""
 
     def command(task: Task, files: Files, budget: float, model: pathlib.Path) -> list[Any]:
         penalties = ["-1", task.rho1, "-2", task.rho2]
@@ -146,8 +146,8 @@ def wapiti(algorithm: str, *, compact: bool = False, whole_dev: bool = False) ->
 
 
 def wapiti_rows(done: Finished) -> list[tuple[float, float, float, int, float]]:
-    """Of each iteration: its own seconds, without reading; objective, which the stochastic solver and bcd do not know
-    (NA); number; active features; percent of the dev file's tokens that are wrong."""
+    """It prints for each iteration: seconds, without reading; the objective (NA for the stochastic solver and bcd);
+    number; active features; and the percentage of wrong tokens in the dev file."""
     pattern = r"^\s*\[\s*(\d+)\]\s+obj=(\S+)\s+act=\s*(\d+)\s+err=\s*([\d.]+)%.*time=[\d.]+s/([\d.]+)s"
     return [
         (float(t), float(value.replace("NA", "nan")), float(n), int(active), float(error))
@@ -169,14 +169,16 @@ def crfpp(algorithm: str) -> Train:
 
 
 def _crfpp_history(done: Finished) -> History:
-    """It says no times: a line comes when an iteration is done; training begins after its count of features."""
+    """It prints no times: a line appears when an iteration is done, and training begins after it has printed the number
+    of features."""
     rows = [(t, re.match(r"iter=(\d+) .*obj=(\S+)", line)) for t, line in done.lines]
     began = max((t for t, line in done.lines if line.startswith(("Number of features", "shrinking size"))), default=0.0)
     return [(t - began, float(found[2]), float(found[1])) for t, found in rows if found]
 
 
 def _crfpp_suits(task: Task) -> bool:
-    """One penalty or the other, not both; and no `*` lines. 16 vectors of all features must fit into the memory."""
+    """Supports one penalty or the other, not both, and no `*` lines. 16 vectors over all features must fit into
+    memory."""
     return task.plain and (task.rho1 == 0 or task.rho2 == 0)
 
 

@@ -19,7 +19,7 @@ class Error(NamedTuple):
 
 
 class Injector:
-    """Injects errors into labels. Where labels are no spans, all errors are flips."""
+    """Injects errors into labels. If labels do not encode spans, all errors are flips."""
 
     def __init__(self, y: list[list[str]], scheme: str, seed: int) -> None:
         self._labels = sorted({label for labels in y for label in labels})
@@ -28,8 +28,8 @@ class Injector:
         self._types = sorted({self._type(label) for label in self._labels if label != OUTSIDE})
 
     def injected(self, y: list[list[str]], rate: float) -> tuple[list[list[str]], list[Error]]:
-        """Labels with an error in this share of the spans, a third of each kind, and the errors. Spans with an error
-        do not touch each other."""
+        """Returns the labels with errors in this share of the spans, a third of each kind, and the errors. Spans with
+        an error do not touch each other."""
         noisy = [list(labels) for labels in y]
         spans = [(i, a, b) for i, labels in enumerate(y) for a, b in self._spans.places(labels)]
         errors: list[Error] = []
@@ -82,7 +82,7 @@ class Injector:
                     made[t] = f"B-{self._type(made[t])}"
 
     def _put(self, made: list[str], a: int, b: int, kind: str) -> None:
-        """Tokens a to b - 1 as one span of a type."""
+        """Make tokens a to b - 1 one span of this type."""
         made[a:b] = [(f"{'I' if t > a else 'B'}-{kind}" if self._typed else kind) for t in range(a, b)]
 
     def _type(self, label: str) -> str:

@@ -1,17 +1,19 @@
-"""How many injected errors `sparsecrf audit` ranks first, beside cleanlab and plain log-loss on the same probabilities.
+"""Compares how many injected errors `sparsecrf audit`, cleanlab and plain log-loss rank first, on the same
+probabilities.
 
     pip install cleanlab
     PYTHONPATH=. python benchmarks/audit/run.py FOLDER[:SCHEME] ... [--rates 2 5 10] [--sentences 2000] [--seed 0]
         [--rho1 X] [--rho2 X]
 
-A folder has a column file train.txt, the label last; `:runs` after it says that runs of equal labels are spans. Errors
-are flipped tokens, shifted boundaries and swapped types, a third each, in 2, 5 and 10 % of the spans; flipped tokens
-only where labels are no spans. Shown are the share of wrong tokens among the first 5 % of all tokens, and the share of
-errors that touch one of the first 5 % of all spans; then the same for the first K, K the number of wrong tokens, or of
-errors.
+A folder has a column file train.txt with the label last; `:runs` after its name means that runs of equal labels are
+spans. Errors are flipped tokens, shifted boundaries and swapped types, a third each, in 2, 5 and 10 % of the spans;
+only flipped tokens if labels do not encode spans. The tables show the share of wrong tokens that are among the first 5
+% of all tokens, and the share of errors that touch one of the first 5 % of all spans; then the same for the first K,
+where K is the number of wrong tokens or of errors.
 
-Log-loss ranks tokens by - log P(given label). cleanlab ranks what `token_classification.filter.find_label_issues`
-finds, in its own order, then the others by `get_label_quality_scores`. Of spans, both rank by their worst token.
+Log-loss ranks tokens by - log P(given label). cleanlab ranks the tokens that
+`token_classification.filter.find_label_issues` finds first, in its own order, then the others by
+`get_label_quality_scores`. Both rank spans by their worst token.
 """
 
 from __future__ import annotations
@@ -101,13 +103,14 @@ def compared(
 
 
 def share(first: Sequence[Suspect], wrong: dict[tuple[int, int], int], y: list[list[str]]) -> float:
-    """Of all errors, by token, those that these suspects touch."""
+    """The errors, given by token, that these suspects touch."""
     found = {wrong[s.sequence, t] for s in first for t in tokens_of(s, y[s.sequence]) if (s.sequence, t) in wrong}
     return len(found) / len(set(wrong.values()))
 
 
 def tokens_of(suspect: Suspect, labels: list[str]) -> range:
-    """Its own and, of a span with a boundary that may be wrong, those beside it that are in no span."""
+    """The tokens of a suspect and, if it is a span whose boundary may be wrong, the adjacent tokens that are in no
+    span."""
     a, b = suspect.token, suspect.end
     if suspect.label == labels[a] or suspect.label == OUTSIDE:  # a token, or labels without boundaries
         return range(a, b)
@@ -129,7 +132,7 @@ def probabilities(found: Audit, X: list[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def cleanlab_scores(labels: list[list[int]], p: list[np.ndarray[Any, Any]]) -> dict[tuple[int, int], float]:
-    """The rank of each token by cleanlab, the most suspicious has the highest number."""
+    """The rank of each token according to cleanlab; the most suspicious token has the highest number."""
     from cleanlab.token_classification.filter import find_label_issues
     from cleanlab.token_classification.rank import get_label_quality_scores
 

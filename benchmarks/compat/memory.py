@@ -1,10 +1,10 @@
-"""Peak memory of `Trainer`, in a process of its own: python-crfsuite or `sparsecrf.contrib.compat`.
+"""Peak memory of `Trainer` in its own process: python-crfsuite or `sparsecrf.contrib.compat`.
 
     python benchmarks/compat/memory.py sparsecrf|pycrfsuite [--c1 0] [--c2 1] [--iterations 25] [--sentences 8000]
 
-CoNLL-2000 ($SPARSECRF_DATA) as mappings of 19 attributes, appended one sentence at a time. Nothing but the trainer is
-imported, so that the figures are those of a program that has nothing else. Prints megabytes as JSON: before the first
-sentence, after the last, and the most until the model was written.
+CoNLL-2000 ($SPARSECRF_DATA) as mappings of 19 attributes, appended one sentence at a time. Only the trainer is
+imported, so that the figures are those of a minimal program. Prints megabytes as JSON: before the first sentence, after
+the last one, and the peak until the model was written.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""`sparsecrf.contrib.compat` beside python-crfsuite in public programs, with the data and the settings of each:
+"""Compares `sparsecrf.contrib.compat` with python-crfsuite in public programs, with the data and settings of each:
 
     OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/compat/programs.py FOLDER [ROUNDS [NAME ...]]
 
-FOLDER has the repositories of the programs that bring their training data (benchmarks/projects/packages.py). Processor
-seconds from appending the sequences to the model file, the smallest of the rounds in turns, and the last objective.
-Prints Markdown: benchmarks/record/compat.md has it.
+FOLDER has the repositories of the programs that include their training data (benchmarks/projects/packages.py).
+Measures processor seconds from appending the sequences to writing the model file (the minimum over rounds, tools in
+turns) and the final objective. Prints Markdown for benchmarks/record/compat.md.
 """
 
 from __future__ import annotations

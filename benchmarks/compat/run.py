@@ -1,11 +1,11 @@
-"""`sparsecrf.contrib.compat` beside python-crfsuite, on made-up data:
+"""Compares `sparsecrf.contrib.compat` with python-crfsuite on simulated data:
 
     PYTHONPATH=. python benchmarks/compat/run.py [--rounds N] [--suite FOLDER ...]
 
-CPU seconds of `ap`, `pa` and `arow`; accuracy without a penalty, where only the number of iterations keeps a model from
-fitting too much; seconds to open a model file. Tools take turns, times are the smallest of the rounds. `--suite`: the
-repositories of python-crfsuite and sklearn-crfsuite, whose own tests are run against `compat`. Prints Markdown:
-benchmarks/record/compat.md has it.
+CPU seconds of `ap`, `pa` and `arow`; accuracy without a penalty, where only the number of iterations limits
+overfitting; seconds to open a model file. Tools take turns; times are minima over the rounds. `--suite`: the
+repositories of python-crfsuite and sklearn-crfsuite, whose tests are run against `compat`. Prints Markdown for
+benchmarks/record/compat.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUITE = "import sys, pytest, sparsecrf.contrib.compat as c; c.install(); sys.exi
 
 
 def made_up(n: int, n_labels: int, seed: int) -> Sequences:
-    """Words that are typical of labels which follow one another; a tenth of the labels is wrong."""
+    """Words that are typical of their labels, which form a chain; a tenth of the labels are wrong."""
     rng = random.Random(seed)
     data = []
     for _ in range(n):
@@ -52,7 +52,7 @@ def made_up(n: int, n_labels: int, seed: int) -> Sequences:
 
 
 def trained(tool: Any, algorithm: str, params: dict[str, Any], data: Sequences, path: pathlib.Path) -> float:
-    """CPU seconds of `train`."""
+    """CPU seconds that `train` takes."""
     trainer = tool.Trainer(algorithm, params, verbose=False)
     for x, y in data:
         trainer.append(x, y)

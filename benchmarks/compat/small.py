@@ -1,10 +1,11 @@
-"""`sparsecrf.contrib.compat` beside python-crfsuite on small data, one thread:
+"""Compares `sparsecrf.contrib.compat` with python-crfsuite on small data, with one thread:
 
     OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/compat/small.py C1 C2 ITERATIONS FOLDER ...
 
-A folder has train.txt, a column file: the word first, the label last. The features are those of sklearn-crfsuite's
-tutorial without tags. Processor seconds from appending the sequences to the model file, the smallest of three rounds in
-turns, and the last objective in the log. Prints Markdown: benchmarks/record/compat.md has it.
+A folder has a column file train.txt with the word first and the label last. The features are those of
+sklearn-crfsuite's tutorial without tags. Measures processor seconds from appending the sequences to writing the model
+file (the minimum of three rounds, tools in turns) and the last objective in the log. Prints Markdown for
+benchmarks/record/compat.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Sequences = list[tuple[list[dict[str, Any]], list[str]]]
 
 
 def trained(tool: Any, data: Sequences, params: dict[str, Any], path: pathlib.Path) -> tuple[float, float]:
-    """Processor seconds, and the objective at the end."""
+    """Processor seconds and the final objective."""
     began = time.process_time()
     trainer = tool.Trainer(params=params, verbose=False)
     for x, y in data:

@@ -1,4 +1,4 @@
-"""Simulated text in column files: words by a power law, whose labels depend on the label before."""
+"""Simulated text in column files: word frequencies follow a power law, and each label depends on the previous one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\n*3:%x[0,1]\nB\n"
 
 
 def write(folder: pathlib.Path, n_tokens: int, n_files: int, seed: int = 0) -> list[str]:
-    """Files of about as many tokens; never more than one of them is in memory."""
+    """Files with about the same number of tokens; at most one of them is in memory at a time."""
     names = []
     for k in range(n_files):
         rng = np.random.default_rng([seed, k])

@@ -1,4 +1,4 @@
-"""One run in a process of its own, its account as JSON on standard output.
+"""One run in its own process; prints its result as JSON.
 
 python -m benchmarks.dask.one local|dask FOLDER CORES MAX_ITER
 """
@@ -41,7 +41,8 @@ def on_dask(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
     from sparsecrf.shards import Shards
 
     class Recorded(OnDask):
-        """Notes of every question: how often, how long, bytes there and back, bytes that workers give each other."""
+        """Statistics of each kind of query: count, time, bytes sent and received, and bytes transferred between
+        workers."""
 
         def __init__(self, of: OnDask) -> None:
             super().__init__(of.cluster, of.shards, of._source)

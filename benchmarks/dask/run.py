@@ -1,10 +1,10 @@
-"""Training on a Dask cluster against one process with as many cores, on simulated data:
+"""Compares training on a Dask cluster with one process on the same number of cores, on simulated data:
 
     PYTHONPATH=. python benchmarks/dask/run.py [--tokens N ...] [--cores N] [--files N] [--max-iter N] [--out FOLDER]
 
-Both train for the same number of iterations on the same files; processes take turns, each size once. Bytes are those of
-pickled arguments and answers. Writes dask.json and dask.md: times, bytes, and what 100 workers and 10^9 tokens would
-take by a model of recorded parts, which is a computation and no measurement.
+Both train for the same number of iterations on the same files, in turns, once for each size. Bytes are those of
+pickled arguments and answers. Writes dask.json and dask.md: times, bytes, and a prediction for 100 workers and 10^9
+tokens, computed (not measured) from the recorded parts.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def measured(n_tokens: int, cores: int, n_files: int, max_iter: int) -> dict[str
 
 
 def per_pass(run: dict[str, Any]) -> dict[str, float]:
-    """Of a pass on Dask, whatever its question: seconds, bytes out and back."""
+    """Seconds and bytes sent and received per pass on Dask, over all kinds of queries."""
     notes = [run["questions"][name] for name in PASSES if name in run["questions"]]
     times = sum(note["times"] for note in notes)
     return {key: sum(note[key] for note in notes) / times for key in ("seconds", "bytes_out", "bytes_back")}
 
 
 def extrapolated(sizes: list[int], values: list[float], to: float) -> float:
-    """A power law through the values, the last of them alone if there is one."""
+    """Extrapolate the values by a power law."""
     if len(sizes) < 2:
         return values[-1]
     slope, level = np.polyfit(np.log(sizes), np.log(values), 1)
@@ -52,12 +52,12 @@ def extrapolated(sizes: list[int], values: list[float], to: float) -> float:
 
 
 def large(runs: list[dict[str, Any]], cores: int) -> dict[str, float]:
-    """Seconds of a pass over TOKENS on WORKERS of one core, part by part.
+    """Seconds of each part of a pass over TOKENS on WORKERS with one core each.
 
-    compute: seconds of a token on one core, from the largest local run (passes and all that is between them);
-    spread and collect: weights to all workers, sums back, a level of the tree after the other, each a message;
-    tasks: what the scheduler takes for each, one after the other;
-    optimiser: what the driver does between passes of the largest run, which grows as what it sends: the working set.
+    compute: seconds per token on one core, from the largest local run (passes and everything between them);
+    spread and collect: sending weights to all workers and sums back, one message for each level of the tree;
+    tasks: scheduler time, one task after the other;
+    optimiser: time of the driver between passes of the largest run, which grows with the working set that it sends.
     """
     sizes = [run["local"]["tokens"] for run in runs]
     last = runs[-1]

@@ -3,9 +3,9 @@
     python benchmarks/defaults/data.py CLONES OUTPUT [--sets NAME ...]
 
 CLONES holds git repositories: `git clone --bare https://github.com/OWNER/NAME CLONES/OWNER+NAME/repo` for each of the
-repositories of SETS. Training data are cut to 40,000 tokens, dev data to 12,000 and test data to 30,000: whole
-sentences from the beginning. Where there is no dev file, dev data are the end of the training file: 12,000 tokens, at
-most a sixth of it. `shuffled` sets have no split: sentences are shuffled with a fixed seed and split 64 : 12 : 24.
+repositories of SETS. Training data are cut to the first 40,000 tokens, dev data to 12,000 and test data to 30,000, in
+whole sentences. If there is no dev file, the end of the training file becomes dev data: 12,000 tokens, but at most a
+sixth of it. `shuffled` sets have no predefined split: sentences are shuffled with a fixed seed and split 64 : 12 : 24.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Read = Callable[[str], Iterable[Sentence]]
 
 
 class Source(NamedTuple):
-    """Files of one repository: train, dev and test; train and test; or one file (or several) to shuffle."""
+    """The files of one repository: train, dev and test; train and test; or one or more files to shuffle."""
 
     repository: str
     files: list[str]
@@ -51,7 +51,7 @@ def in_language(text: str) -> Iterator[Sentence]:
 
 
 def runs(text: str) -> Iterator[Sentence]:
-    """Labels without B- and I-: a run of equal labels is a chunk."""
+    """Labels without B- and I-, where a run of equal labels is a chunk."""
     for sentence in columns(text):
         labels = ["O", *(label for _, label in sentence)]
         yield [
@@ -77,7 +77,7 @@ def xml_fields(text: str) -> Iterator[Sentence]:
 
 
 def slots(text: str) -> Iterator[Sentence]:
-    """Sentences, a form feed, their labels (see `read_file`)."""
+    """Sentences, then a form feed, then their labels (see `read_file`)."""
     words, labels = (part.splitlines() for part in text.split("\f"))
     for line, tags in zip(words, labels, strict=True):
         yield list(zip(line.split(), tags.split(), strict=True))
@@ -187,7 +187,7 @@ def split(clones: pathlib.Path, source: Source) -> dict[str, list[Sentence]]:
 
 
 def read_file(clones: pathlib.Path, repository: str, file: str) -> str:
-    """The text of a file; for slots, sentences and labels with a form feed between."""
+    """The text of a file; for slots, sentences and labels separated by a form feed."""
     if file.endswith("seq.in"):
         return "\f".join(show(clones, repository, name) for name in (file, file.replace("seq.in", "seq.out")))
     return show(clones, repository, file)
@@ -199,7 +199,7 @@ def show(clones: pathlib.Path, repository: str, file: str) -> str:
 
 
 def cut(sentences: list[Sentence], tokens: int) -> list[Sentence]:
-    """Whole sentences from the beginning, at most a given number of tokens."""
+    """The first sentences, with at most the given number of tokens in total."""
     kept, total = [], 0
     for sentence in sentences:
         total += len(sentence)

@@ -1,18 +1,19 @@
-"""Default penalties on folders of column files (train.txt, dev.txt, test.txt: the word first, the label last).
+"""Measures default penalties on folders of column files (train.txt, dev.txt, test.txt; the word first, the label last).
 
     PYTHONPATH=. python benchmarks/defaults/measure.py FOLDER ... -o results.jsonl [--parts grid auto ...]
     python benchmarks/defaults/table.py results.jsonl --chosen NAME ...
 
-A line of JSON is added for each fit, with scores on dev and test data in percent (chunk F1 where labels encode chunks,
-else token accuracy), seconds of the processor of one thread, reading included, nonzero weights, the size of the model
-file and the certified gap. Parts:
+Each fit adds a line of JSON: scores on dev and test data in percent (chunk F1 if labels encode chunks, else token
+accuracy), processor seconds on one thread including reading, nonzero weights, the size of the model file and the
+certified gap. Parts:
 
 - grid: the default and the other pairs of GRID, from zero weights;
 - small: `rho1="small"`, which is (1, 0.01);
 - auto: `rho1="auto"`, which sees the training data only;
 - dev: the search of `path` over both penalties, which sees the dev data;
 - crfsuite: the features and settings (c1 = c2 = 0.1, 100 iterations) of python-crfsuite's tutorial, without its tags;
-- spacy: spaCy's entity recogniser or tagger from scratch, --steps steps, the best on dev data (`with_spacy.py`).
+- spacy: spaCy's entity recogniser or tagger from scratch, --steps steps, keeping the best model on dev data
+(`with_spacy.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Predict = Callable[[list[list[str]]], Labels]
 
 
 class Part(NamedTuple):
-    """Sentences, and their labels."""
+    """Sentences and their labels."""
 
     words: list[list[str]]
     labels: Labels
@@ -71,7 +72,7 @@ class Task(NamedTuple):
         return self.score(self.dev.labels, predict(self.dev.words))
 
     def scores(self, predict: Predict) -> Row:
-        """On dev and test data, and on every other sentence of the test data: these, and the rest."""
+        """Scores on dev and test data, and on both halves of the test data (every other sentence, and the rest)."""
         labels, found = self.test.labels, predict(self.test.words)
         halves = [self.score(labels[k::2], found[k::2]) for k in (0, 1)]
         return {"dev": self.dev_score(predict), "test": self.score(labels, found), "halves": halves}
@@ -124,7 +125,7 @@ def fitted(task: Task, crf: CRF) -> Row:
 
 
 def of_model(model: Model) -> Row:
-    """Its penalties, weights and bytes."""
+    """The penalties, the number of weights and the size in bytes of a model."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "model.safetensors"
         model.save(file)
@@ -148,7 +149,7 @@ def dev(task: Task, given: argparse.Namespace) -> Iterator[Row]:
 
 
 def answers(model: Model) -> Predict:
-    """What a model labels sentences with."""
+    """The function with which a model labels sentences."""
     return CRF.from_model(model).predict
 
 
@@ -176,7 +177,7 @@ def crfsuite(task: Task, given: argparse.Namespace) -> Iterator[Row]:
 
 
 def tutorial_features(words: list[str], t: int) -> list[str]:
-    """The features of python-crfsuite's CoNLL-2002 tutorial that need no part of speech."""
+    """The features of python-crfsuite's CoNLL-2002 tutorial, except those that need parts of speech."""
     word = words[t]
     found = ["bias", f"word.lower={word.lower()}", f"word[-3:]={word[-3:]}", f"word[-2:]={word[-2:]}"]
     found += [f"word.isupper={word.isupper()}", f"word.istitle={word.istitle()}", f"word.isdigit={word.isdigit()}"]

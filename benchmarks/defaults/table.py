@@ -1,8 +1,8 @@
-"""The tables of benchmarks/record/penalties.md from the lines that measure.py wrote.
+"""Makes the tables of benchmarks/record/penalties.md from the lines that measure.py wrote.
 
     python benchmarks/defaults/table.py results.jsonl ... --chosen NAME ...
 
-`--chosen` names the data sets on which the defaults were chosen; all others were only checked.
+`--chosen` names the data sets on which the defaults were chosen; the defaults were only checked on all others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Measured:
 
     @property
     def best(self) -> Row:
-        """Of the grid, by the dev data."""
+        """The pair of the grid that is best on the dev data."""
         return max(self.grid.values(), key=lambda row: row["dev"])
 
     @property
@@ -45,7 +45,7 @@ class Measured:
 
     @property
     def best_on_the_other_half(self) -> float:
-        """Score on each half of the test data with the pair that is best on the other half: the mean."""
+        """The mean score on each half of the test data with the pair that is best on the other half."""
         rows = self.grid.values()
         return mean(max(rows, key=lambda row: row["halves"][1 - k])["halves"][k] for k in (0, 1))
 
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def read(files: Iterable[pathlib.Path]) -> list[Measured]:
-    """Data sets with a grid."""
+    """The data sets with results for the grid."""
     by_name: dict[str, list[Row]] = {}
     for line in (line for file in files for line in file.read_text().splitlines()):
         row = json.loads(line)
@@ -116,7 +116,8 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def by_pair(chosen: list[Measured], checked: list[Measured]) -> str:
-    """For each pair the mean difference to the default, the mean loss to the best on test, weights and time."""
+    """For each pair of penalties: the mean difference from the default, the mean difference from the best pair on test
+    data, weights and time."""
     rows = []
     for at in (chosen + checked)[0].grid:
         every = [(task.grid[at], task) for task in chosen + checked]
@@ -134,7 +135,7 @@ def by_pair(chosen: list[Measured], checked: list[Measured]) -> str:
 
 
 def losses(title: str, sets: list[Measured]) -> str:
-    """Of the default, in points on the test data."""
+    """Points that the default loses on the test data."""
     over = {
         "the best on dev": [task.best["test"] - task.present["test"] for task in sets],
         "the best on test": [task.best_on_test["test"] - task.present["test"] for task in sets],
@@ -146,7 +147,7 @@ def losses(title: str, sets: list[Measured]) -> str:
 
 
 def against(task: Measured, part: str) -> float:
-    """Points of the default above it."""
+    """By how many points the default is better."""
     return float(task.present["test"] - task.of_part[part]["test"])
 
 

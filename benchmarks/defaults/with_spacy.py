@@ -1,6 +1,7 @@
-"""spaCy from scratch: its entity recogniser where labels encode chunks, else its tagger, with their default networks.
+"""Trains spaCy from scratch: its entity recogniser if labels encode chunks, else its tagger, with their default
+networks.
 
-Every 100 steps the dev data are labelled; the best model so far labels the test data, as `spacy train` does.
+The dev data are labelled every 100 steps, and the best model labels the test data, as in `spacy train`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def train(
     steps: int,
     dev_score: Callable[[Callable[[list[list[str]]], list[list[str]]]], float],
 ) -> tuple[Callable[[list[list[str]]], list[list[str]]], int]:
-    """What labels sentences, and the bytes of the model. `dev_score`: of what labels, on the dev data."""
+    """Returns a function that labels sentences, and the size of the model in bytes. `dev_score`: the score of such a
+    function on the dev data."""
     fix_random_seed(0)
     nlp = spacy.blank("xx")
     nlp.add_pipe("ner" if chunks else "tagger")

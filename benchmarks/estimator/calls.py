@@ -1,9 +1,10 @@
-"""One sentence a call from Python, in microseconds of the processor: this package and python-crfsuite in turns.
+"""Time per call for labelling one sentence from Python, in processor microseconds: this package and python-crfsuite in
+turns.
 
     PYTHONPATH=. python benchmarks/estimator/calls.py [--rounds 5]
 
-CoNLL-2003: models of 1,500 sentences, 600 others are labelled one by one, with the mappings of sklearn-crfsuite's
-tutorial and with one attribute a token, where the call itself counts most. Smallest time of the rounds.
+CoNLL-2003: models trained on 1,500 sentences label 600 others one by one, with the mappings of sklearn-crfsuite's
+tutorial, and with one attribute per token, where the call itself dominates. Times are minima over the rounds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""One tool's `fit` on tokens given as mappings, in a process of its own: seconds, peak memory, objective, as JSON.
+"""Runs one tool's `fit` on tokens given as mappings, in its own process, and prints seconds, peak memory and objective
+as JSON.
 
     PYTHONPATH=. python benchmarks/estimator/one.py sparsecrf|sklearn-crfsuite [OPTIONS]
 
-CoNLL-2000 with the usual attributes: words and tags in a window of five, pairs and triples of them. Both minimise the
-same function of the same features: l1 penalty 1, l2 penalty 1/2 |w|^2, observed features, no start label.
+CoNLL-2000 with the usual attributes: words and tags in a window of five, and pairs and triples of them. Both tools
+minimise the same function of the same features: l1 penalty 1, l2 penalty 1/2 |w|^2, observed features, no start label.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RHO1, RHO2 = 1.0, 1.0
 
 
 def word2features(rows: list[list[str]], t: int) -> dict[str, str]:
-    """What the template of CRF++'s chunking example makes, as tutorials write it."""
+    """The attributes of the template of CRF++'s chunking example, as tutorials write them."""
     n = len(rows)
 
     def at(row: int, column: int) -> str:
@@ -48,7 +49,7 @@ def sentences(name: str) -> Iterator[tuple[Tokens, list[str]]]:
 
 
 def objective(model: Model) -> float:
-    """The objective of a model, computed here, whichever tool trained it."""
+    """The objective of a model, computed here for every tool."""
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(*zip(*sentences("train.txt"), strict=True), grow=True)
     start = weights_in(model, vocabulary)

@@ -1,10 +1,11 @@
-"""The estimator against sklearn-crfsuite, and threads that share a model: `make bench-estimator`, or
+"""Compares the estimator with sklearn-crfsuite, and measures threads that share a model: `make bench-estimator`, or
 
     PYTHONPATH=. python benchmarks/estimator/run.py [--rounds N] [--seconds S]
 
 CoNLL-2000 ($SPARSECRF_DATA), 211,727 tokens given as mappings, one thread. sklearn-crfsuite (if it is installed) runs
-for 100 iterations, as in its tutorial; ours runs to its default tolerance, and to the objective that the other found.
-Tools take turns, times are the smallest of the rounds. Writes benchmarks/record/estimator.json and estimator.md.
+for 100 iterations, as in its tutorial; ours runs to its default tolerance, and to the objective that sklearn-crfsuite
+reached. Tools take turns; times are minima over the rounds. Writes benchmarks/record/estimator.json and
+estimator.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Python threads that share a model: sentences a second by 1, 2 and 8 of them, every answer compared with one thread's.
+"""Python threads that share a model: sentences per second with 1, 2 and 8 threads; every answer is compared with that
+of one thread.
 
     PYTHONPATH=. python benchmarks/estimator/threads.py MODEL SECONDS
 

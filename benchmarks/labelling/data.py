@@ -1,4 +1,4 @@
-"""The tasks of the labelling benchmark: those of benchmarks/tasks.py, and three that are made here."""
+"""The tasks of the labelling benchmark: those of benchmarks/tasks.py and three that are defined here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparsecrf.encoding.presets import preset
 
 
 class RawTokens(Task):
-    """Word and label alone."""
+    """Only the word and the label."""
 
     def _sequences(self, path: pathlib.Path) -> Iterator[str]:
         for rows in read_columns(path):
@@ -24,8 +24,8 @@ class RawTokens(Task):
 
 @dataclass(frozen=True)
 class ManyLabels(Task):
-    """Labels are made finer by the last two letters of the word, as by endings in a language with many forms. Only the
-    first sentences are trained on: a pass takes tools that have a dense matrix of transitions a minute."""
+    """The last two letters of the word refine its label, like endings in a language with rich morphology. Training uses
+    only the first sentences, because a pass takes a minute in tools with a dense transition matrix."""
 
     rare: int = 5  #: endings that are rarer with a label keep the label as it is
     sentences: int = 1_000

@@ -1,7 +1,7 @@
-"""CRFsuite's library on attributes that are in memory: `python -m benchmarks.labelling.in_memory FOLDER MODEL TOKENS`.
+"""Measures CRFsuite's library on attributes in memory: `python -m benchmarks.labelling.in_memory FOLDER MODEL TOKENS`.
 
-Repeatedly labels at least a given number of tokens of the test file of a prepared folder. Prints a JSON object: tokens
-and processor seconds, those of making the attributes and of reading left out.
+Labels the test file of a prepared folder repeatedly, until the given number of tokens is reached. Prints a JSON object:
+tokens and processor seconds, without making attributes and without reading.
 """
 
 from __future__ import annotations

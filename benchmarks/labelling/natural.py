@@ -1,10 +1,10 @@
-"""One pass over text whose lines recur as they do in newspapers, unlike in the repeated files of run.py:
+"""One pass over text whose lines recur as in newspapers, unlike the repeated files of run.py:
 
     PYTHONPATH=. python -m benchmarks.labelling.natural [TASK ...] --models FOLDER [--rounds N]
 
 Labels the training files of the tasks of data.py, each time with a new model object. Prints nanoseconds of processor
-time a token (least and median of the rounds) and how many sentences were labelled again from a corpus, because merged
-sums could not prove their labels. Missing models are trained and kept in the folder, as by run.py.
+time per token (minimum and median over the rounds) and how many sentences were labelled again from a corpus, because
+merged sums could not prove their labels. Missing models are trained and kept in the folder, as in run.py.
 """
 
 from __future__ import annotations

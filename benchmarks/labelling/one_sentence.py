@@ -1,10 +1,10 @@
-"""One sentence a call, as in a server, beside python-crfsuite's tagger with the same weights:
+"""One sentence per call, as in a server, compared with python-crfsuite's tagger with the same weights:
 
     PYTHONPATH=. python -m benchmarks.labelling.one_sentence FOLDER [--rounds N]
 
-FOLDER has train.txt and test.txt, columns with the word first and the label last. python-crfsuite trains on 4,000
-sentences; sparsecrf takes its weights, with and without a template that makes the same attributes. Prints microseconds
-of processor time a call, the least of the rounds, tools in turns; all labels are compared.
+FOLDER has column files train.txt and test.txt, with the word first and the label last. python-crfsuite trains on 4,000
+sentences; sparsecrf uses the same weights, with and without a template that makes the same attributes. Prints
+microseconds of processor time per call (the minimum over rounds, tools in turns); all labels are compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The record of the labelling benchmark as a page."""
+"""Formats the record of the labelling benchmark as a page."""
 
 from __future__ import annotations
 

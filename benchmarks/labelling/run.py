@@ -1,10 +1,10 @@
-"""Labelling, file to file on one core, and reading, beside the peers: `make bench-labelling`, or
+"""Compares labelling from file to file on one core, and reading, with other tools: `make bench-labelling`, or
 
     PYTHONPATH=. python benchmarks/labelling/run.py [TASK ...] [--models FOLDER] [--rounds N]
 
-The tasks of data.py ($SPARSECRF_DATA). Every tool trains a model of its own, once: a folder given by --models keeps the
-models for the next time. Tools take turns; a time is the smallest of the rounds, in processor seconds, that of
-labelling one sequence, which is the time to start, taken off. Writes benchmarks/record/labelling.json and labelling.md.
+The tasks of data.py ($SPARSECRF_DATA). Every tool trains its own model once; the folder --models keeps the models for
+later runs. Tools take turns. A time is the minimum over the rounds, in processor seconds, minus the time for labelling
+one sequence, which is the start-up time. Writes benchmarks/record/labelling.json and labelling.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FEW = {"nettalk-5gram": 3, "ewt": 5, "many-labels": 1}
 
 
 def tools_for(task: Task) -> dict[str, tuple[Tool, float]]:
-    """Those that can label its files."""
+    """The tools that can label the files of a task."""
     if task.name == "documents":
         return {"sparsecrf": (replace(_OURS, command=_train_documents), 0)}
     here = {
@@ -74,7 +74,7 @@ def tools_for(task: Task) -> dict[str, tuple[Tool, float]]:
 
 
 def train(tool: Tool, budget: float, task: Task, files: Files) -> None:
-    """Leaves a model in the folder, unless there is one."""
+    """Train a model into the folder, unless it contains one."""
     model = files.model(tool.name, tool.space)
     if not model.exists():
         print(f"{task.name}: training with {tool.name}", flush=True)
@@ -124,7 +124,7 @@ def _measured(runs: dict[str, list[Finished]], n_tokens: int) -> dict[str, Any]:
 
 
 def in_memory(task: Task, files: Files, rounds: int, tokens: int) -> dict[str, Any]:
-    """CRFsuite's library, no file read or written: the best of the rounds."""
+    """Times CRFsuite's library without reading or writing files: the best of the rounds."""
     train(_CRFSUITE, _FEW.get(task.name, TOOLS["CRFsuite"][1]), task, files)
     print(f"{task.name}: {IN_MEMORY}", flush=True)
     model = files.model(_CRFSUITE.name, _CRFSUITE.space)
@@ -135,7 +135,7 @@ def in_memory(task: Task, files: Files, rounds: int, tokens: int) -> dict[str, A
 
 
 def reading(task: Task, files: Files, rounds: int) -> dict[str, Any]:
-    """Time to read the training file: ours as it says itself, Wapiti's until it goes on to the dev file."""
+    """Time to read the training file: for sparsecrf as it reports, for Wapiti until it starts on the dev file."""
     found: dict[str, list[float]] = {"sparsecrf": []}
     none = files.folder / "none"
     theirs = TOOLS["Wapiti"][0]

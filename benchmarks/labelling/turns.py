@@ -1,4 +1,4 @@
-"""Tools that label files with the models that training left behind, in turns; the labels go nowhere.
+"""Tools that label files with the models from training, in turns; the labels are discarded.
 
 CRFsuite's program reads ready-made attributes: a file in its own format is made beside each column file.
 """
@@ -19,7 +19,7 @@ NOWHERE = ["sh", "-c", 'exec "$0" "$@" > /dev/null']
 def in_turns(
     tools: dict[str, Tool], files: Files, inputs: dict[str, pathlib.Path], rounds: int
 ) -> dict[str, dict[str, list[Finished]]]:
-    """Of each tool and each input: one run a round."""
+    """Times of each tool on each input, one run per round."""
     if any(tool.form == "crfsuite" for tool in tools.values()):
         for path in inputs.values():
             _make_attributes(files, path)

@@ -1,4 +1,4 @@
-"""Time of forward-backward, and of loss + gradient on the active features, against the density of lambda.
+"""Time of forward-backward, and of loss and gradient on the active features, by the density of lambda.
 
 Letters: Y labels, P positions, L bigram lists (one attribute each, so L transition matrices), K features.
 """
@@ -44,7 +44,8 @@ class Setting:
         )
 
     def features(self, density: float) -> tuple[_core.FeatureSet, np.ndarray]:
-        """All unigram features, and of each list density Y^2 bigram features at random; weights N(0, 1/4)."""
+        """All unigram features and, for each list, density Y^2 random bigram features; the weights are drawn from N(0,
+        1/4)."""
         Y, L = self.n_labels, self.n_lists
         rng = np.random.default_rng([Y, L, round(density * 1e6)])
         pairs = np.concatenate([rng.permutation(Y * Y)[: entries(Y, density)] for _ in range(L)])
@@ -73,14 +74,14 @@ def timed(call: Callable[[], object], runs: int) -> float:
 
 
 def take_turns(calls: dict[str, Callable[[], object]], rounds: int, seconds: float) -> dict[str, np.ndarray]:
-    """Seconds of each call in each round.
+    """Returns the seconds of each call in each round.
 
-    At least `rounds` rounds, and more until all ratios of two calls are known to 1 % (standard error of their
-    median) or `seconds` are over: when to stop depends on the scatter of the ratios, not on the ratios.
+    Runs at least `rounds` rounds, and continues until all ratios of two calls are known to 1 % (standard error of their
+    median) or `seconds` have passed: when to stop depends on the scatter of the ratios, not on the ratios.
 
-    The calls take turns, in every order, so that a slow spell of the machine meets all of them. In its turn a
-    call runs once untimed, because another left the caches, and then for at least 5 ms. Processor time of
-    this one thread is measured: waiting for a core that another process holds is not counted.
+    The calls take turns, in every order, so that a slow phase of the machine affects all of them. In its turn, a call
+    runs once untimed, because another call used the caches before, and then for at least 5 ms. The measure is the
+    processor time of this thread, so waiting for a core that another process uses does not count.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     runs = {name: int(np.ceil(5e-3 / max(timed(call, 1), 1e-6))) for name, call in calls.items()}
@@ -104,7 +105,7 @@ def known(times: dict[str, list[float]], tolerance: float = 0.01) -> bool:
 
 
 def measure(setting: Setting, density: float, rounds: int, seconds: float) -> dict[str, dict[str, float]]:
-    """quantity -> milliseconds of each kernel (fastest round), and medians of their ratios within a round."""
+    """For each quantity: milliseconds of each kernel (fastest round), and medians of their ratios within a round."""
     corpus = setting.corpus()
     features, w = setting.features(density)
 

@@ -1,7 +1,8 @@
-"""Loss + gradient of NETtalk's letter model with dense weights, against the machine's own dense limit.
+"""Compares loss and gradient of NETtalk's letter model with dense weights with the machine's dense limit.
 
-One attribute a position, its letter, unigram and bigram; all label pairs are features with random weights.
-The limit is the time of dense_limit.cpp for the same 3 (P - N) Y^2 multiply-adds, in turns with the passes.
+The only attribute of a position is its letter, both unigram and bigram; all label pairs are features with random
+weights. The limit is the time that dense_limit.cpp takes for the same 3 (P - N) Y^2 multiply-adds, in turns with the
+passes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def read_letters(path: pathlib.Path) -> _core.Corpus:
-    """Lines 'letter phoneme', an empty line between words."""
+    """Lines 'letter phoneme', with an empty line between words."""
     letters: dict[str, int] = {}
     phonemes: dict[str, int] = {}
     attribute, label, lengths = [], [], [0]
@@ -35,7 +36,7 @@ def read_letters(path: pathlib.Path) -> _core.Corpus:
 
 
 def simulated_letters() -> _core.Corpus:
-    """As many words, letters and phonemes as NETtalk's training part has, at random."""
+    """Random data with as many words, letters and phonemes as the training part of NETtalk."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 12, size=18_000)
     tokens = int(lengths.sum())

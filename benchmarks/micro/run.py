@@ -35,7 +35,7 @@ SETTINGS = (
 
 
 def distinct(setting: density.Setting, densities: tuple[float, ...]) -> list[float]:
-    """Densities that give different numbers of entries."""
+    """The densities that result in different numbers of entries."""
     return list({density.entries(setting.n_labels, x): x for x in reversed(densities)}.values())[::-1]
 
 

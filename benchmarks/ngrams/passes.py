@@ -1,15 +1,17 @@
-"""What a pass (loss and gradient) costs with label triples: seconds of the processor by triples and by labels.
+"""Cost of a pass (loss and gradient) with label triples: processor seconds by numbers of triples and of labels.
 
     PYTHONPATH=. python benchmarks/ngrams/passes.py [TOKENS [LABELS ...]]
     PYTHONPATH=. python benchmarks/ngrams/passes.py pairs [TOKENS [LABELS ...]]
 
-Made-up sequences of 20 tokens with random labels; 20 attributes condition labels and pairs (each label and ten pairs of
-each), one or ten of them label triples. The triples are random, their weights small; all of an attribute count wherever
-it stands, so a position has (triples / attributes) of them. One thread, the median of three passes. One JSON object a
-line; `per_triple_ns` is the time above that without triples, by token and triple there.
+Simulated sequences of 20 tokens with random labels; 20 attributes condition labels and pairs (each has features with
+every label and with ten pairs), and one or ten of them also condition label triples. The triples are random and have
+small weights. All triples of an attribute apply wherever it occurs, so a position has (triples / attributes) of them.
+One thread, the median of three passes. Prints one JSON object per line; `per_triple_ns` is the additional time compared
+with no triples, per token and triple.
 
-`pairs` asks what the code for n-grams costs where there is next to nothing for it to do: 10 to 1,000 pairs of each
-attribute, without n-grams and with one triple of each attribute; `ratio` is the second by the first, passes in turns.
+`pairs` measures the overhead of the code for n-grams when there is next to nothing for it to do: 10 to 1,000 pairs for
+each attribute, without n-grams and with one triple for each attribute; `ratio` is the second time divided by the first,
+with passes in turns.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ def corpus_of(n_labels: int, n_tokens: int, rng: np.random.Generator) -> Corpus:
 def features_of(
     corpus: Corpus, n_pairs: int, attribute: np.ndarray[Any, np.dtype[np.int32]], rng: np.random.Generator
 ) -> FeatureSet:
-    """All labels and n_pairs pairs of each attribute, and a random triple for each of the given attributes."""
+    """Features of each attribute with all labels and n_pairs pairs, and with a random triple for each of the given
+    attributes."""
     Y, numbering = corpus.n_labels, Numbering.of(corpus)
     pairs = np.concatenate(
         [x * numbering.pairs + rng.choice(Y * Y, n_pairs, replace=False) for x in range(N_ATTRIBUTES)]
@@ -72,7 +75,7 @@ def one_pass(oracle: Oracle, features: FeatureSet, w: np.ndarray[Any, np.dtype[n
 
 
 def seconds(corpus: Corpus, n_triples: int, n_conditioning: int, rng: np.random.Generator) -> tuple[float, int]:
-    """Of a pass, and how many triples there are: random ones may repeat."""
+    """Seconds of a pass, and the number of triples, some of which may repeat."""
     attribute = np.sort(rng.integers(n_conditioning, size=n_triples)).astype(np.int32)
     features = features_of(corpus, N_PAIRS, attribute, rng)
     w = 0.1 * rng.normal(size=len(features))
@@ -82,7 +85,7 @@ def seconds(corpus: Corpus, n_triples: int, n_conditioning: int, rng: np.random.
 
 
 def compare_pairs(n_tokens: int, n_labels: int) -> None:
-    """The same pairs with and without one triple of each attribute."""
+    """Compares the same pairs with and without one triple for each attribute."""
     corpus = corpus_of(n_labels, n_tokens, np.random.default_rng(0))
     for n_pairs in PAIRS:
         kinds = [

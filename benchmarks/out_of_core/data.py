@@ -1,4 +1,4 @@
-"""Simulated column data of any length: made and written a block at a time, never held."""
+"""Simulated column data of any length, made and written block by block, never held in memory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ B
 
 
 def blocks(tokens: int, seed: int) -> Iterator[str]:
-    """Text of about this many tokens. Labels are a Markov chain; a word's rank follows a power law, and which word of
-    that rank depends on the label half of the time."""
+    """Write text of about this many tokens. Labels form a Markov chain; a word's rank follows a power law, and half of
+    the time the label determines which word of that rank is chosen."""
     rng = np.random.default_rng(seed)
     follow = rng.dirichlet(np.full(LABELS, 0.3), LABELS).cumsum(axis=1)
     weight = 1.0 / np.arange(1, WORDS + 1) ** 1.1

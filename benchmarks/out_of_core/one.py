@@ -1,10 +1,10 @@
-"""One run in a process of its own: `python -m benchmarks.out_of_core.one '{"data": "train.txt", ...}'`.
+"""One run in its own process: `python -m benchmarks.out_of_core.one '{"data": "train.txt", ...}'`.
 
-With `cache`, text is encoded into a folder and trained on from there, under `limit_mb` of memory if that is given;
-otherwise all is in memory. Prints one JSON object.
+With `cache`, text is encoded into a folder and training reads it from there, under `limit_mb` of memory if that is
+given; otherwise everything is in memory. Prints one JSON object.
 
-The limit is on what the process holds (RLIMIT_DATA: the heap and every private mapping that can be written to). Pages
-of mapped files are not in it: the system drops them when it needs the memory, and they are reported apart.
+The limit applies to the memory of the process (RLIMIT_DATA: the heap and every writable private mapping). Pages of
+mapped files do not count: the system drops them when it needs the memory, and they are reported separately.
 """
 
 from __future__ import annotations

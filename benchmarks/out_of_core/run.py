@@ -1,8 +1,10 @@
-"""Training on more data than memory: `python -m benchmarks.out_of_core.run --tokens 100000000 --limit-mb 4096 -o OUT`.
+"""Trains on more data than fit into memory: `python -m benchmarks.out_of_core.run --tokens 100000000 --limit-mb 4096 -o
+OUT`.
 
-Writes simulated column data, encodes them into a folder and trains from it for a few iterations, in a process that is
-refused more than the limit; then, for comparison, trains on the same data in memory, as far as `--compare` allows. OUT
-gets the data, the folder and results.json; data and folder that are there already are used again. Linux only.
+Writes simulated column data, encodes them into a folder and trains from it for a few iterations, in a process that
+cannot allocate more than the limit; then, for comparison, trains on the same data in memory, as far as `--compare`
+allows. OUT receives the data, the folder and results.json; existing data and folders are reused. Linux
+only.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def main() -> None:
 
 
 def one(options: dict[str, Any]) -> dict[str, Any]:
-    """What a run in a process of its own reports; why it ended, if it did not."""
+    """The report of a run in its own process or, if there is none, why the run ended."""
     done = run(module("out_of_core.one", json.dumps(options)))
     if done.status != 0:
         return {"failed": (done.text.strip().splitlines() or [f"status {done.status}"])[-1]}

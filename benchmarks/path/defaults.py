@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python benchmarks/path/defaults.py NAME|FOLDER... > table.md
 
-Tasks as for run.py. A row has F1 of chunks, or the share of tokens that are right, for every pair of penalties, and the
-number of weights; each fit starts from that of the next larger rho1.
+Tasks as for run.py. A row has chunk F1 or token accuracy for every pair of penalties, and the number of weights; each
+fit starts from the fit with the next larger rho1.
 """
 
 from __future__ import annotations

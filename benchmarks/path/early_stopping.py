@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python benchmarks/path/early_stopping.py FOLDER|NAME...
 
-Errors are of tokens of the test data. A run at a weak penalty goes on to its optimum; its dev error says after which
-iteration a patience would have stopped it, and its test error is known all along.
+Errors are token errors on the test data. A run at a weak penalty continues to its optimum; its dev error shows after
+which iteration a patience would have stopped it, and its test error is recorded at every iteration.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WEAK = 0.02, 0.1  # rho1; rho2 is the default
 
 
 def along(task: Encoded, rho1: float, options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The histories of a run with the errors on the dev and on the test data: the same run twice."""
+    """The histories of a run with errors on the dev data and on the test data, from running it twice."""
     records = [fit(task.train, rho1=rho1, dev=part, **options).history for part in (task.dev, task.test)]
     return records[0], records[1]
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def chosen(task: Encoded, options: dict[str, Any]) -> str:
-    """The test error of the best fit of a path that is searched by token error, its weights, and rho1."""
+    """The test error, the number of weights and rho1 of the best fit of a path searched by token error."""
     found = path(task.train, dev=task.dev, **options)
     best = found[found.best or 0]
     return f"{token_error(task.test, best.numbers, best.w):.2f} ({len(best.w):,}; rho1 {best.rho1:.2g})"

@@ -1,12 +1,13 @@
-"""The choice of penalties, `path` on dev data and `CRFCV`, beside a fine grid by hand.
+"""Compares the choice of penalties by `path` on dev data and by `CRFCV` with a fine grid by hand.
 
     PYTHONPATH=. python benchmarks/path/run.py conll2000 conll2003-rich ewt FOLDER... [--parts path folds both]
 
-Parts: `path` and `folds` choose rho1 at the default rho2, `both` and `folds-both` rho1 and rho2; the grids are by hand.
+Parts: `path` and `folds` choose rho1 at the default rho2, `both` and `folds-both` choose rho1 and rho2; the grids are
+fixed.
 
-A name is one of benchmarks/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template
-and perhaps dev.txt. Without dev data every tenth sequence is left out of training. What is compared is the score on the
-test data: chunk F1 where labels are chunks, else token accuracy. `CRFCV` and the grid beside it get at most --tokens.
+A name refers to benchmarks/tasks.py ($SPARSECRF_DATA has the files); a folder has train.txt, test.txt, template and
+optionally dev.txt. Without dev data, every tenth sequence is left out of training. The comparison uses the score on the
+test data: chunk F1 if labels encode chunks, else token accuracy. `CRFCV` and its grid use at most --tokens tokens.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 def load(name: str) -> Encoded:
-    """Read and encode all parts by the names of the training data."""
+    """Read all parts and encode them with the vocabulary of the training data."""
     if name in TASKS:
         task, folder = TASKS[name], (DATA / TASKS[name].train).parent
         template = Template(task.template)
@@ -100,7 +101,7 @@ def load(name: str) -> Encoded:
 
 
 def subset(task: Encoded, tokens: int) -> tuple[Corpus, Any]:
-    """Random sequences of the training data, at most a given number of tokens, and their documents."""
+    """Random sequences of the training data, with at most the given number of tokens, and their documents."""
     lengths = np.diff(task.train.offsets)
     order = np.random.default_rng(0).permutation(len(lengths))
     some = np.sort(order[: int(np.searchsorted(np.cumsum(lengths[order]), tokens, side="right"))])
@@ -108,19 +109,19 @@ def subset(task: Encoded, tokens: int) -> tuple[Corpus, Any]:
 
 
 def search(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The search on dev data, for rho1 or, by the options, for both penalties."""
+    """The search on dev data, for rho1 or, depending on the options, for both penalties."""
     found, seconds, warned = timed(lambda: path(task.train, dev=task.dev, error=task.score, **options))
     return {**chosen(task, found), "fits": len(found), "seconds": seconds, "warned": warned}
 
 
 def grid(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """A grid by hand, all of whose models are scored on the test data."""
+    """A fixed grid; all of its models are scored on the test data."""
     found, seconds, _ = timed(lambda: path(task.train, dev=task.dev, error=task.score, rho1=GRID, **options))
     return {**chosen(task, found), **oracle(task, found), "fits": len(found), "seconds": seconds}
 
 
 def folds(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """What `CRFCV()` does, on whole documents if there are any."""
+    """The same as `CRFCV()`, with folds of whole documents if there are any."""
     found, seconds, warned = timed(lambda: cross_validate(some, groups=groups, error=task.score, **options))
     one_se = found[found.one_se or 0]
     sparser = {"rho1": one_se.rho1, "weights": len(one_se.w), "test": scored(task, one_se)}
@@ -128,7 +129,7 @@ def folds(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> 
 
 
 def folds_grid(task: Encoded, some: Corpus, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The grid by hand on the training data of `folds`."""
+    """The fixed grid on the training data of `folds`."""
     found, seconds, _ = timed(lambda: path(some, dev=task.dev, error=task.score, rho1=GRID, **options))
     return {**chosen(task, found), **oracle(task, found), "fits": len(found), "seconds": seconds}
 
@@ -144,7 +145,7 @@ HEADS = ["task", "part", "rho1, rho2, weights", "test", "best on test (rho1)", "
 
 
 def timed(follow: Any) -> tuple[Path, float, list[str]]:
-    """A path, the seconds of the processor that it took, and its warnings."""
+    """A path, the processor seconds that it took, and its warnings."""
     began = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PathWarning)
@@ -178,7 +179,7 @@ def chosen(task: Encoded, found: Path) -> dict[str, Any]:
 
 
 def oracle(task: Encoded, found: Path) -> dict[str, Any]:
-    """The best score on the test data of all fits: what no choice on other data can be sure to find."""
+    """The best test score of all fits, which no choice made on other data can be sure to find."""
     tests = [scored(task, one) for one in found]
     best = int(np.argmax(tests))
     return {"best_test": tests[best], "best_test_rho1": found[best].rho1, "tests": tests}

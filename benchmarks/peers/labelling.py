@@ -1,8 +1,8 @@
-"""Labelling of a task's test data, as rows of the record.
+"""Times labelling of a task's test data, as rows of the record.
 
-A program reads the test file, repeated to so many tokens, and its labels go nowhere; CRFsuite's reads ready-made
-attributes. Tools take turns. Seconds are the smallest of the rounds less those for one sequence, which are the time to
-start.
+A program reads the test file, repeated up to a number of tokens, and its labels are discarded; CRFsuite's program reads
+ready-made attributes. Tools take turns. Seconds are the minimum over the rounds minus the time for one sequence, which
+is the start-up time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOKENS, ROUNDS = 300_000, 3
 
 
 def added(rows: list[Row], task: Task, files: Files, tools: list[Tool], tokens: int, rounds: int) -> list[Row]:
-    """Rows with those of labelling by these tools, if they are here and have a model, instead of earlier ones."""
+    """The rows, with earlier labelling rows of these tools replaced for those that are installed and have a model."""
     able = [tool for tool in tools if tool.label is not None and tool.suits(task) and tool.missing_label() is None]
     trained = {f"{t.name}, {t.space}": t for t in able if files.model(t.name, t.space).exists()}
     print(f"{task.name}: labelling: {'; '.join(trained)}", flush=True)

@@ -1,4 +1,4 @@
-"""What was measured, as rows of a CSV file: benchmarks/record/<cpu>/<date>.csv, the machine in its first line."""
+"""Measurements as rows of a CSV file: benchmarks/record/<cpu>/<date>.csv, with the machine in its first line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from sparsecrf.files.atomic import write_atomically
 
 @dataclass(frozen=True)
 class Row:
-    """A run, or a point on the way of the first run (kind: run, history, missing, failed). Empty: not known.
+    """A run, or a point in the history of the first run (kind: run, history, missing, failed). Empty fields are
+    unknown.
 
-    Of kind `label`: labelling that many tokens (budget) took that many seconds, and starting took wall_s more.
+    For the kind `label`, `budget` is the number of tokens labelled in the given seconds, and `wall_s` the additional
+    time to start.
     """
 
     kind: str
@@ -46,7 +48,7 @@ def path_for(folder: pathlib.Path, cpu: str, date: str) -> pathlib.Path:
 
 
 def load(path: pathlib.Path) -> list[Row]:
-    """The rows of a record; none if there is no such file."""
+    """The rows of a record; an empty list if the file does not exist."""
     if not path.exists():
         return []
     types = get_type_hints(Row)

@@ -1,16 +1,17 @@
-"""Training against the peers: `make bench-peers`, or
+"""Compares training with other tools: `make bench-peers`, or
 
     PYTHONPATH=. python benchmarks/peers/run.py [TASK ...] [--data FOLDER] [--limit S] [--tools NAME ...] ...
 
-Tasks, tools and the objective know nothing of each other (../tasks.py, ../tools.py, score.py). Every run is a process
-of its own on one thread unless its name says otherwise. A tool first makes a few iterations, to see how many fit into
-the limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and here the objective
-and the test score of each model are computed. What a tool prints about its way there is used if at the end it is within
-1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated. Then those that can label
-the test data (labelling.py); with --only-labelling they do just that, with the models that an earlier run left in the
-folder given by --work.
+Tasks, tools and the objective are independent of each other (../tasks.py, ../tools.py, score.py). Every run is its own
+process on one thread, unless its name says otherwise. A tool first runs a few iterations, to see how many fit into the
+time limit; then it trains for all of them and for some --parts (half, a quarter and an eighth), and this program
+computes the objective and the test score of each model. The history that a tool prints is used if its last value is
+within 1e-4 of that objective. Tools take turns, and runs shorter than --short seconds are repeated. Then the tools that
+can do so label the test data (labelling.py); with --only-labelling this is all they do, with the models of an earlier
+run in the folder --work.
 
-Rows go to benchmarks/record/<cpu>/<date>.csv after every run; those of a tool and task that are run again are replaced.
+Rows are written to benchmarks/record/<cpu>/<date>.csv after every run and replace earlier rows of the same tool and
+task.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Bench:
         self.score = Scorer(task, files)
 
     def trained(self, tool: Tool, budget: float, repetition: int) -> tuple[Row, History]:
-        """One run: how long it took and how good it was, and its own account of the way there."""
+        """One run: its time, its quality, and the history that the tool reports."""
         row = replace(self._row("run", tool), budget=budget, repetition=repetition)
         model = self.files.model(tool.name, tool.space)
         done = run(tool.command(self.task, self.files, budget, model), self._patience())
@@ -75,11 +76,11 @@ class Bench:
         return Row(kind, self.task.name, tool.name, tool.space, rho1=self.task.rho1, rho2=self.task.rho2)
 
     def _patience(self) -> float:
-        """Reading and a trial of slow iterations take their time too."""
+        """Reading and a trial with slow iterations take time, too."""
         return 2 * self.limit + 60
 
     def measured(self, tool: Tool) -> list[Row]:
-        """The whole run and parts of it."""
+        """The full run, and shorter ones."""
         budget = self.limit
         if not tool.by_time:
             trial, history = self.trained(tool, TRIAL, 0)
@@ -108,7 +109,7 @@ class Bench:
         ]
 
     def again(self, tool: Tool, first: Row, repetition: int) -> list[Row]:
-        """The whole run once more, if it was short."""
+        """Repeat the full run if it was short."""
         if first.kind != "run" or first.wall_s is None or first.wall_s > self.short or first.budget is None:
             return []
         row, history = self.trained(tool, first.budget, repetition)
@@ -116,7 +117,7 @@ class Bench:
 
 
 def _an_iteration(trial: Row, history: History) -> float:
-    """Seconds of one; the first is left out if the others are known, as what is done once comes before it."""
+    """Seconds of one iteration. The first is left out if others are known, because it includes one-time work."""
     if len(history) > 1:
         return (history[-1][0] - history[0][0]) / (len(history) - 1)
     assert trial.seconds is not None

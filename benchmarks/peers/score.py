@@ -1,4 +1,4 @@
-"""Judges the weights of any tool: the objective and the test score, computed from its model file."""
+"""Computes the objective and the test score of any tool from its model file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Score:
 
 
 class Encoded:
-    """The data of a task by the names of one template."""
+    """The data of a task, encoded with one template."""
 
     def __init__(self, task: Task, files: Files, template: Template) -> None:
         self.vocabulary = Vocabulary(start=False)
@@ -71,14 +71,14 @@ class Scorer:
         return Score(loss + data.objective.penalty.value(w), len(w), found.token_error, found.f1)
 
     def _pairs(self, data: Encoded, predicted: NDArray[np.int32]) -> Iterator[tuple[list[str], list[str]]]:
-        """Gold labels, which training may never have seen, and predicted ones of each test sequence."""
+        """The gold labels of each test sequence, which may not occur in the training data, and the predicted labels."""
         names, offsets = data.vocabulary.labels, data.test.offsets
         for gold, begin, end in zip(self.gold, offsets[:-1], offsets[1:], strict=True):
             yield gold, [names[k] for k in predicted[begin:end]]
 
 
 def _with_bias_of_template(model: Model) -> Model:
-    """CRFsuite's plain transitions have no attribute; those of a template have that of its line B."""
+    """CRFsuite's plain transitions have no attribute; those of a template have the attribute of its line B."""
     old = model.vocabulary
     new = Vocabulary(old.bigrams, start=False)
     for k in range(len(old.labels)):

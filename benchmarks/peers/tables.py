@@ -1,8 +1,9 @@
-"""A record as a page: benchmarks/record/<cpu>/<date>.md with a plot a task, and the summary in benchmarks/README.md.
+"""Formats a record as a page, benchmarks/record/<cpu>/<date>.md, with a plot for each task, and writes the summary in
+benchmarks/README.md.
 
     PYTHONPATH=. python -m benchmarks.peers.tables RECORD.csv
 
-A record that lies elsewhere has its page beside it, and the README stays as it is.
+The page of a record elsewhere is written next to it, and the README does not change.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds until something, one a repetition, infinite if it was not reached within `limit` seconds."""
+    """Seconds until an event, one value per repetition; infinite if it did not occur within `limit` seconds."""
 
     values: tuple[float, ...]
     limit: float
@@ -48,7 +49,7 @@ class Times:
 
 
 class Space:
-    """The rows of a task that are about the same features: their objectives can be compared."""
+    """The rows of a task with the same features, whose objectives can be compared."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
@@ -59,7 +60,8 @@ class Space:
         return self._until(tool, lambda row: row.objective is not None and row.objective <= self.best * (1 + level))
 
     def to_score(self, tool: str, best: float, by_f1: bool) -> Times:
-        """Until the test score is within SCORE_WITHIN of the best of the task; seen at the ends of runs only."""
+        """Seconds until the test score is within SCORE_WITHIN of the best of the task; known only at the ends of
+        runs."""
         if by_f1:
             return self._until(tool, lambda row: row.test_f1 is not None and row.test_f1 >= best - SCORE_WITHIN)
         return self._until(tool, lambda row: row.test_error is not None and row.test_error <= best + SCORE_WITHIN)
@@ -118,7 +120,7 @@ def task_page(name: str, rows: list[Row]) -> list[str]:
 
 
 def _about(name: str, rows: list[Row]) -> str:
-    """Transitions, where the task is of the table, and penalties."""
+    """The transitions, if the task is one of the table, and the penalties."""
     about = []
     if known := TASKS.get(name):
         about.append("Plain transitions" if known.plain else "Conditioned transitions")
@@ -141,7 +143,7 @@ def labelling(rows: list[Row]) -> list[str]:
 
 
 def speed(row: Row) -> float:
-    """Tokens a second of labelling."""
+    """Tokens labelled per second."""
     assert row.budget is not None
     assert row.seconds is not None
     return row.budget / row.seconds
@@ -163,7 +165,7 @@ def _cells(space: Space, tool: str, best_score: float, by_f1: bool) -> list[str]
 
 
 def summary(rows: list[Row]) -> list[str]:
-    """How many times longer the peers take, task by task; bold: where one of them wins."""
+    """How many times longer the other tools take, task by task; bold where one of them wins."""
     header = ["task", "features", "peer", *(f"to {100 * level:g} %" for level in LEVELS), "test score", "memory"]
     header += ["labelling"]
     lines = ["| " + " | ".join(header) + " |", "|---|---|---|" + "---:|" * (len(header) - 3)]
@@ -196,7 +198,7 @@ def _labelling_ratio(rows: list[Row], tool: str, space: str) -> str:
 
 
 def own(rows: list[Row]) -> list[str]:
-    """`auto` against the best of our other solvers, and two threads against one."""
+    """Compares `auto` with the best of our other solvers, and two threads with one."""
     lines = ["| task | " + " | ".join(f"{100 * x:g} %" for x in LEVELS) + " | two threads |", "|---|" + "---:|" * 4]
     for name in dict.fromkeys(row.task for row in rows):
         space = spaces(row for row in rows if row.task == name).get("all")

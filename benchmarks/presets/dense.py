@@ -1,9 +1,9 @@
-"""What dense columns cost: a pass of loss and gradient with and without them, in turns.
+"""Measures the cost of dense columns: a pass (loss and gradient) with and without them, in turns.
 
     PYTHONPATH=. python benchmarks/presets/dense.py [--task conll2003] [--columns 50] [--rounds 7]
 
-One thread, ready-made features `words`, all observed features, and then those that occur more than once. Values are
-random: the cost does not depend on them. Seconds of the processor, the least of all rounds.
+One thread, ready-made features `words`, with all observed features, and with those that occur more than once. Values
+are random: the cost does not depend on them. Processor seconds, the minimum over all rounds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _features(oracle: Oracle, corpus, least: int) -> FeatureSet:
-    """Those that occur more than `least` times, and all of dense columns."""
+    """The features that occur more than `least` times, and all features of dense columns."""
     observed = FeatureSet.observed(corpus)
     if least == 0:
         return observed

@@ -1,11 +1,11 @@
-"""Ready-made features on a data set: how good is a model, on dev data or on test data?
+"""Measures how good a model with ready-made features is, on dev data or on test data.
 
     PYTHONPATH=. python benchmarks/presets/quality.py conll2003 words [--rho1 0.3] [--rho2 0.3] [--test] [--data FOLDER]
         [--lexicon NAME=FILE] [--clusters NAME=FILE] [--classes NAME=FILE] [--vectors FILE] [--window N]
         [--chunks iobes]
 
-Dev data decide about features and penalties; --test is for the end. Where there is no dev file, every tenth training
-sentence is held out, and comes back for --test. The recorded feature sets of tasks.py run by `TASK recorded`.
+Features and penalties are chosen on dev data; --test is for the final score. If there is no dev file, every tenth
+training sentence is held out, except with --test. `TASK recorded` uses the recorded feature sets of tasks.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DOCUMENTS = -1  #: in place of a number of columns
 
 
 def read(path: pathlib.Path, n_columns: int, more: object = None) -> Sentences:
-    """Rows of the first columns, and the last one, the label; or words in documents."""
+    """Rows of the first columns with the label, which is the last one; or words in documents."""
     if n_columns == DOCUMENTS:
         return [([row[:8] for row in rows], list(map(str, labels))) for rows, labels in read_documents(path)]
     made = []

@@ -1,9 +1,9 @@
-"""From raw tokens in Python to labels, one thread: sparsecrf, sklearn-crfsuite and spaCy in turns.
+"""Times the way from raw tokens in Python to labels on one thread: sparsecrf, sklearn-crfsuite and spaCy in turns.
 
     PYTHONPATH=. python benchmarks/presets/speed.py [--rounds 3] [--data FOLDER] [--spacy-steps 2000] [--to-tolerance]
 
 CoNLL-2003, words only. sklearn-crfsuite uses the `word2features` and the options of its tutorial, without parts of
-speech, which raw tokens do not have. Computing features is part of the time of every tool. sparsecrf also runs with a
+speech, which raw tokens do not have. The times of all tools include computing features. sparsecrf also runs with a
 template that imitates the features of the tutorial: shapes replace isupper, istitle and isdigit.
 
 spaCy (if it is installed; --spacy-steps 0 leaves it out) trains its default entity recogniser from scratch, without
@@ -51,7 +51,7 @@ B
 
 
 def word2features(sentence: list[str], i: int) -> dict[str, Any]:
-    """As the tutorial of sklearn-crfsuite has it."""
+    """As in the tutorial of sklearn-crfsuite."""
     word = sentence[i]
     features: dict[str, Any] = {
         "bias": 1.0,
@@ -83,14 +83,14 @@ def words(data: Path, part: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Of the processor, so that other programs on the machine count less."""
+    """Processor seconds, so that other programs on the machine have less influence."""
     began = time.process_time()
     result = function()
     return time.process_time() - began, result
 
 
 def time_to_tolerance(theirs: Theirs, X: Callable[[], list[Any]], y: list[list[str]]) -> dict[str, Any]:
-    """Making features, and training until near the lowest objective of the run."""
+    """Seconds for making features, and for training until near the lowest objective of the run."""
     making, features = seconds(X)
     training, _ = seconds(lambda: theirs.fit(features, y))
     iterations = theirs.training_log_.iterations
@@ -107,7 +107,7 @@ def time_to_tolerance(theirs: Theirs, X: Callable[[], list[Any]], y: list[list[s
 
 
 def to_tolerance(data: Path, rho1: float, rho2: float) -> None:
-    """The rows of --to-tolerance."""
+    """The table rows for --to-tolerance."""
     X, y = words(data, "train")
     ours = CRF(rho1, rho2, features="words", n_jobs=1)
     alike = CRF(rho1, rho2, template=TUTORIAL, n_jobs=1)
@@ -135,7 +135,7 @@ Labeller = Callable[[list[list[str]]], Any]
 def trained_spacy(
     X: list[list[str]], y: list[list[str]], dev: list[list[str]], gold: list[list[str]], steps: int
 ) -> Any:
-    """What labels sentences, and the bytes of the model."""
+    """Returns a function that labels sentences, and the size of the model in bytes."""
     from benchmarks.defaults.with_spacy import train
 
     return train(X, y, chunks=True, steps=steps, dev_score=lambda label: chunk_f1_score(gold, label(dev)))

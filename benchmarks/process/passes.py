@@ -1,10 +1,10 @@
-"""How long a pass (loss and gradient) takes with 1 and 2 threads, on quiet cores and where others keep them busy.
+"""Time of a pass (loss and gradient) with 1 and 2 threads, on idle cores and on cores that other processes keep busy.
 
     PYTHONPATH=. python benchmarks/process/passes.py FOLDER SECONDS TASK ...
 
-Observed features, weights 0. Busy: as many processes as there are cores, each of which does nothing but compute. Each
-figure is the median over as many passes as fit into SECONDS. One JSON object a line: milliseconds a pass; `others`, the
-cores that processes used which do not belong to this (Linux): figures are void where that is not near 0.
+All observed features, with weights 0. Busy means as many processes as cores, each of which only computes. Each figure
+is the median over the passes that fit into SECONDS. Prints one JSON object per line: milliseconds per pass; `others`,
+the cores used by processes that do not belong to this benchmark (Linux): figures are void if it is not near 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def milliseconds(corpus: Corpus, features: FeatureSet, threads: int, seconds: fl
 
 
 def of_others() -> float:
-    """Seconds that all but this process and its ended children have used of all cores; 0 where Linux does not tell."""
+    """Core seconds used by processes other than this one and its ended children; 0 if not on Linux."""
     path = pathlib.Path("/proc/stat")
     if not path.exists():
         return 0.0

@@ -1,14 +1,14 @@
-"""The serial share of encoding and training, and how a run would scale to more cores than there are.
+"""Measures the serial share of encoding and training, and predicts how a run would scale to more cores.
 
     CXXFLAGS=-DSPARSECRF_SIMULATE_THREADS pip install --no-build-isolation --no-deps --target build/simulated . \
         -C build-dir=build/simulated-objects
     PYTHONPATH=build/simulated:. python benchmarks/process/serial.py [TASK ...] [--cores 2 8 16 64] [--functions 12]
 
 That build runs every parallel loop on one thread and schedules the processor time of its items on simulated threads
-(cpp/core/base/simulated_team.hpp), so other programs on the machine hardly matter. What is outside of parallel loops is
-serial. For each task: seconds of the processor on one thread, the serial share, Amdahl's bound for each number of
+(cpp/core/base/simulated_team.hpp), so other programs on the machine hardly matter. Everything outside of parallel loops
+is serial. For each task, prints processor seconds on one thread, the serial share, Amdahl's bound for each number of
 cores, and the predicted speed, which also counts loops with fewer items than cores, uneven items and additions in turn.
-Neither counts memory bandwidth or starting threads. Then the functions with the most serial time.
+Neither accounts for memory bandwidth or for starting threads. Then it lists the functions with the most serial time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sparsecrf.shards.dataset import read_files
 
 
 class Task(NamedTuple):
-    """A training file, its features, and penalties: the default ones if not given."""
+    """A training file, its features, and penalties (the defaults if not given)."""
 
     file: str
     features: str  #: name of a preset, or a template
@@ -51,7 +51,7 @@ TASKS = {
 
 
 class Seconds(NamedTuple):
-    """Of the processor: all, and those of parallel loops; and the predicted time."""
+    """Processor seconds in total and in parallel loops, and the predicted time."""
 
     total: float
     parallel: float
@@ -71,7 +71,7 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Seconds]:
 
 
 class SerialProfile:
-    """Serial seconds by function, with a function's own code only; calls of compiled functions by their names."""
+    """Serial seconds spent in each function's own code; compiled functions are listed by name."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()

@@ -1,11 +1,11 @@
-"""Training on one and on two threads, in turns, and what more would give by Amdahl's law.
+"""Training on one and on two threads, in turns, and a prediction for more threads by Amdahl's law.
 
     PYTHONPATH=. python benchmarks/process/training.py FOLDER NAME:RHO1:RHO2 ... [--rounds 3]
 
 FOLDER/NAME has train.txt and template.txt (CRF++), as `benchmarks/training/run.py` prepares them. Seconds of `fit` to
 the default tolerance, in turns; with T1 and T2 the smallest, the share s of a run that is on one thread, from
-T2 = T1 (s + (1 - s) / 2), and 1 / (s + (1 - s) / n) for n = 4, 8 and 16. The weights must be the same bits. Nothing
-else may run.
+T2 = T1 (s + (1 - s) / 2), and 1 / (s + (1 - s) / n) for n = 4, 8 and 16. The weights must be bit-identical. Nothing
+else may run on the machine.
 """
 
 from __future__ import annotations

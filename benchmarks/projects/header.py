@@ -1,8 +1,9 @@
-"""GROBID's header model: its raw training lines with the labels of its TEI files, trained by Wapiti and here.
+"""GROBID's header model: its raw training lines with the labels of its TEI files, trained with Wapiti and with
+sparsecrf.
 
-A line of a raw file is a token with its columns; the TEI file has the same text in elements. Characters that are not
-blank are counted in both: a token gets the element that its first character is in, `I-<x>` where one begins, `<x>`
-where it goes on. GROBID's own trainer does it in Java, and not in every detail so.
+A line of a raw file is a token with its columns; the TEI file contains the same text in elements. Nonblank characters
+are counted in both, and a token is labelled with the element that contains its first character: `I-<x>` where the
+element begins, `<x>` where it continues. GROBID's own trainer does this in Java and differs in some details.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _document(raw: str, tei: Path) -> str:
 
 
 def _characters(element: ET.Element, label: str, counter: list[int]) -> Iterator[tuple[str, str, int]]:
-    """Characters that are not blank, each with its label and the number of its field."""
+    """The nonblank characters, each with its label and the number of its field."""
     name = element.tag.rpartition("}")[2]
     if kind := element.get("type"):
         label = kind

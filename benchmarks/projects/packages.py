@@ -1,7 +1,7 @@
 """Projects that import python-crfsuite: how each reads its data, makes features, trains and is tested.
 
-Every function takes the folder of a project and returns sequences (features, labels). What a project does itself is
-done by its own code, imported from its folder.
+Every function takes the folder of a project and returns sequences (features, labels). Code of a project itself is
+imported from its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Sequence = tuple[Any, list[str]]  # what `Trainer.append` takes
 
 @dataclass(frozen=True)
 class Package:
-    """A project. Of `data` every fifth sequence is held out."""
+    """A project. Every fifth sequence of `data` is held out."""
 
     folder: str
     needs: tuple[str, ...]  #: files that are required
@@ -35,7 +35,7 @@ class Package:
 
 
 def _parserator(module: str, files: Iterable[Path]) -> list[Sequence]:
-    """Labelled XML as parserator has it: an element for each string, in it one for each token."""
+    """Labelled XML in parserator's format: an element for each string, which contains an element for each token."""
     package = importlib.import_module(module)
     found = []
     for file in files:
@@ -56,8 +56,8 @@ def _people(*names: str) -> Callable[[Path], list[Sequence]]:
 
 
 def _ingredients(folder: Path) -> list[Sequence]:
-    """Sentences of recipes; their labels are those of the shipped model, as the training data are not in the
-    repository. Without nltk's tagger (its data are fetched apart) parts of speech are numbers or nouns."""
+    """Sentences of recipes, labelled by the shipped model, because the training data are not in the repository. Without
+    nltk's tagger, whose data must be fetched separately, every part of speech is number or noun."""
     import nltk
     from ingredient_parser.en import preprocess
     from ingredient_parser.en.preprocess import PreProcessor
@@ -167,7 +167,7 @@ PACKAGES = {
 
 
 def use(package: Package, folder: Path) -> Path:
-    """The folder of the project, whose code can be imported from now on."""
+    """The folder of the project; its code can be imported after this call."""
     project = folder / package.folder
     sys.path.insert(0, str(project))
     return project

@@ -1,4 +1,4 @@
-"""Projects that run Wapiti or CRF++: their models converted, their data trained on, beside the programs themselves.
+"""Projects that run Wapiti or CRF++: converts their models and trains on their data, and compares with these programs.
 
 `wapiti`, `crf_learn` and `crf_test` must be on the path.
 """
@@ -21,7 +21,7 @@ from sparsecrf.metrics import Evaluation
 
 @dataclass(frozen=True)
 class Converted:
-    """A model of another tool, and data that both label."""
+    """A model of another tool, and data that both tools label."""
 
     name: str
     model: str
@@ -33,7 +33,7 @@ class Converted:
 
 @dataclass(frozen=True)
 class Trained:
-    """Data that both train on, with an L2 penalty of 1 / `c`."""
+    """Data that both tools train on, with an L2 penalty of 1 / `c`."""
 
     name: str
     train: str
@@ -60,8 +60,8 @@ def _raw_of(folder: str, n: int = 60) -> Callable[[Path, Path], Path]:
 
 
 def _references(project: Path, out: Path) -> Path:
-    """Words of AnyStyle's references; its Ruby code makes the other columns, here they are values that the model
-    knows, at random."""
+    """Words of AnyStyle's references. Its Ruby code makes the other columns; here they are random values that the model
+    knows."""
     run_or_stop(["sparsecrf", "convert", project / _ANYSTYLE, out / "a.model", "--from", "wapiti", "--to", "sparsecrf"])
     model = Model.load(out / "a.model")
     assert model.template is not None
@@ -155,7 +155,7 @@ def run_or_stop(command: list[object], limit_s: float = 3600) -> Finished:
 
 
 def converted(task: Converted, project: Path, out: Path) -> tuple[int, int]:
-    """Tokens, and labels that differ from those that the tool itself gives."""
+    """Numbers of tokens, and of labels that differ from those of the tool itself."""
     data = task.data(project, out)
     ours, theirs, model = out / "ours.txt", out / "theirs.txt", out / "model"
     charset = ["--encoding", task.encoding] if task.encoding != "utf-8" else []
@@ -171,7 +171,7 @@ def converted(task: Converted, project: Path, out: Path) -> tuple[int, int]:
 
 
 def differing(one: Path, other: Path) -> tuple[int, int]:
-    """Labels, and how many of them are not the same in two files."""
+    """The number of labels, and how many differ between two files."""
     pairs = list(zip(_last_columns(one), _last_columns(other), strict=True))
     return len(pairs), sum(a != b for a, b in pairs)
 
@@ -184,7 +184,7 @@ def _last_columns(file: Path) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A training by one tool."""
+    """A training run of one tool."""
 
     cpu_s: float
     peak_mb: float
@@ -193,7 +193,8 @@ class Measured:
 
 
 def trained(task: Trained, project: Path, out: Path) -> tuple[Measured, Measured, int, int]:
-    """Theirs, ours, and tokens and differing labels of their model here."""
+    """The run of the other tool, our run, and the numbers of tokens and of differing labels when their model is used
+    here."""
     train, test = _split(project / task.train, project / task.test if task.test else None, out)
     template, charset = project / task.template, ["--encoding", task.encoding] if task.encoding != "utf-8" else []
     learn = ["crf_learn", "-c", task.c, template, train, out / "crfpp"]

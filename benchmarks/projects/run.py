@@ -1,11 +1,11 @@
-"""Public projects on sparsecrf beside the library or program that they are made for:
+"""Runs public projects on sparsecrf, and on the library or program that they were written for:
 
     PYTHONPATH=. python benchmarks/projects/run.py FOLDER [NAME ...]
 
 FOLDER has the projects' repositories, each under its own name (usaddress, probablepeople, ingredient-parser, nltk,
-crfpp, ParsCit, anystyle, grobid); those that are not there are left out, and so are parts whose data are missing.
-Packages that they need (parserator, probableparsing, doublemetaphone, pint, nltk) are those of this Python. Nothing in
-FOLDER is changed. Prints Markdown: benchmarks/record/projects.md has it.
+crfpp, ParsCit, anystyle, grobid); missing projects are skipped, and so are parts whose data are missing.
+Packages that they need (parserator, probableparsing, doublemetaphone, pint, nltk) are taken from this Python
+installation. Nothing in FOLDER is changed. Prints Markdown for benchmarks/record/projects.md.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def of_package(name: str, package: Package, folder: Path) -> None:
 
 
 def _tests(name: str, package: Package, folder: Path, tool: str, copy: Path) -> tuple[str, list[str]]:
-    """Of the project, in a copy of it with models that this library has trained: how many passed, and which failed."""
+    """Runs the tests of the project, in a copy of it with models that this library has trained: how many passed, and
+    which failed."""
     run(module("projects.worker", "models", name, folder, tool, copy / package.folder)).answer  # noqa: B018
     shutil.copytree(folder / package.folder, copy / package.folder, dirs_exist_ok=True)
     found = run(module("projects.worker", "test", name, copy, tool)).answer

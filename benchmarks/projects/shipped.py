@@ -1,11 +1,11 @@
-"""Python packages that ship models of CRFsuite or pickles of sklearn-crfsuite, as they are, beside `compat`:
+"""Runs Python packages that ship CRFsuite models or sklearn-crfsuite pickles, unchanged and with `compat`:
 
     PYTHONPATH=. python benchmarks/projects/shipped.py [NAME ...]
 
-Each package (pythainlp, khmer-nltk, pyvi, underthesea, hazm; those that this Python has) runs twice in processes of its
-own, once with the originals and once after `sparsecrf.contrib.compat.install()`, on sentences of words that it ships,
-in a random order that is always the same. Prints how many answers differ. hazm ships no model: it trains one with
-python-crfsuite, which both then open.
+Each package (pythainlp, khmer-nltk, pyvi, underthesea, hazm; those that are installed) runs twice, in separate
+processes, once with the originals and once after `sparsecrf.contrib.compat.install()`, on sentences of words that it
+ships, in a fixed random order. Prints how many answers differ. hazm ships no model: it trains one with python-crfsuite,
+which both then open.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def pyvi() -> Answers:
 
 
 def underthesea() -> Answers:
-    """Its models by python-crfsuite, which it was made for; today it opens them with a program of its own."""
+    """Its models, opened with python-crfsuite, for which they were made; the package now uses a program of its own."""
     import pycrfsuite
     from underthesea.pipeline.chunking.model_crf import CRFChunkingPredictor
     from underthesea.pipeline.ner.model_crf import CRFNERPredictor
@@ -108,7 +108,7 @@ def hazm(model: str) -> Answers:
 
 
 def _persian() -> Iterator[Iterator[tuple[str, str]]]:
-    """Words of hazm with a tag by the end of the word, which is often wrong."""
+    """Words of hazm, tagged by their endings, which is often wrong."""
     lines = (_folder_of_hazm() / "data/words.dat").read_text(encoding="utf-8").splitlines()
     rng = random.Random(1)
     for text in sentences(line.split("\t")[0] for line in lines):
@@ -132,7 +132,7 @@ PROJECTS: dict[str, Callable[..., Answers]] = {
 
 
 def answers(name: str, tool: str, folder: str) -> list[Any]:
-    """Of the project in a process of its own."""
+    """Runs the package in its own process."""
     command = [sys.executable, __file__, name, "--answer", tool, "--folder", folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""One project with one of the two libraries, in a process of its own: python -m benchmarks.projects.worker
+"""Runs one project with one of the two libraries, in its own process: python -m benchmarks.projects.worker
 
     train    PROJECT FOLDER TOOL OUT           trains on 4/5 and labels the rest; OUT.model, OUT.json
     label    PROJECT FOLDER TOOL MODEL OUT     labels the rest by a model of either library
@@ -49,7 +49,7 @@ def train(package: Package, project: Path, out: Path) -> dict[str, Any]:
 def label(
     package: Package, project: Path, model: Path, out: Path, data: list[Sequence] | None = None
 ) -> dict[str, Any]:
-    """Labels of what was held out, and how many of them are right."""
+    """The labels of the held-out sequences, and how many of them are correct."""
     answers, right, tokens = [], 0, 0
     tagger = _tagger(model)
     for features, labels in (_with_labels(package, project) if data is None else data)[::5]:
@@ -90,7 +90,7 @@ def test(package: Package, project: Path) -> dict[str, Any]:
 
 
 def _doctests(name: str) -> dict[str, Any]:
-    """The examples of a module, those that it skips as well."""
+    """The doctests of a module, including those that it skips."""
     import tempfile
 
     module = importlib.import_module(name)

@@ -1,7 +1,7 @@
-"""One tool of the regression benchmark: `python -m benchmarks.regression.one TOOL FOLDER OPTIONS`.
+"""Runs one tool of the regression benchmark: `python -m benchmarks.regression.one TOOL FOLDER OPTIONS`.
 
-Trains on train.txt and labels test.txt, attributes ready in memory, one sequence a call. Prints a JSON object, in
-seconds of the processor.
+Trains on train.txt and labels test.txt with attributes in memory, one sequence per call. Prints a JSON object with
+processor seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Result = dict[str, float]
 
 
 def sparsecrf(folder: pathlib.Path, *, rho1: float, rho2: float, objective: float) -> Result:
-    """Training to an objective, on the features that are observed."""
+    """Trains down to a given objective, on the observed features."""
     items, labels = zip(*sequences(Template(TEMPLATE), folder / "train.txt"), strict=True)
     vocabulary = Vocabulary(start=False)
     corpus = vocabulary.encode(items, labels, grow=True)

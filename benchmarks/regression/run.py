@@ -1,9 +1,9 @@
 """The regression benchmark: `make bench`, or  PYTHONPATH=. python benchmarks/regression/run.py [--rounds N]
 
-Training, labelling and memory against python-crfsuite, which runs in the same minutes on the same made-up data: one
-thread each, in turns, in seconds of the processor. Every figure is a ratio (theirs / ours, so more is better), the
-median of the rounds; one below its stored floor ends the benchmark with status 1. Floors are about two thirds of what
-was measured when they were set: a busy machine stays above them, a change that costs half of the speed does not.
+Compares training, labelling and memory with python-crfsuite, which runs at the same time on the same simulated data:
+one thread each, in turns, in processor seconds. Every figure is a ratio (theirs / ours, so more is better), the median
+of the rounds; one below its stored floor ends the benchmark with status 1. Floors are about two thirds of what was
+measured when they were set: a busy machine stays above them, but a change that halves the speed does not.
 """
 
 from __future__ import annotations

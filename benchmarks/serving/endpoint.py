@@ -1,4 +1,4 @@
-"""The endpoint that people write: FastAPI around sklearn-crfsuite, for `uvicorn benchmarks.serving.endpoint:app`.
+"""A typical endpoint, FastAPI around sklearn-crfsuite, for `uvicorn benchmarks.serving.endpoint:app`.
 
 $ENDPOINT_MODEL names the pickled estimator.
 """

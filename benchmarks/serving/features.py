@@ -1,4 +1,4 @@
-"""The features of both servers: of the endpoint in Python, of sparsecrf by a template that makes the same names."""
+"""The features of both servers: for the endpoint in Python, for sparsecrf as a template that makes the same names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEMPLATE += "B\n"
 
 
 def features(words: list[str]) -> list[dict[str, str]]:
-    """Mappings as sklearn-crfsuite takes them, with the template's names beyond the ends of a sentence."""
+    """Mappings for sklearn-crfsuite, with the template's names for cells beyond the ends of a sentence."""
     w = ["_B-2", "_B-1", *words, "_B+1", "_B+2"]
     low = [w[0], w[1], *(word.lower() for word in words), w[-2], w[-1]]
     return [

@@ -1,11 +1,13 @@
-"""`sparsecrf serve` beside a FastAPI endpoint with sklearn-crfsuite, the same model behind both, on the loopback.
+"""Compares `sparsecrf serve` with a FastAPI endpoint around sklearn-crfsuite, with the same model, on the loopback
+interface.
 
     PYTHONPATH=. python benchmarks/serving/run.py [--data FOLDER] [--seconds 6] [--repeats 3] [-o FOLDER]
 
-FOLDER has train.txt and test.txt, columns with the word first and the label last; without it, made-up sentences are
-used. sklearn-crfsuite trains a model; sparsecrf takes its weights, with a template that makes the same attributes. All
-answers are compared with `Model.label`. Then wrk sends 1 and 100 sentences a request over 1, 8 and 64 connections, the
-servers in turns. With the default options this takes five minutes and writes serving.json and serving.md.
+FOLDER has column files train.txt and test.txt, with the word first and the label last; without it, simulated sentences
+are used. sklearn-crfsuite trains a model; sparsecrf uses the same weights, with a template that makes the same
+attributes. All answers are compared with `Model.label`. Then wrk sends 1 and 100 sentences per request over 1, 8 and 64
+connections, to both servers in turns. With the default options this takes five minutes and writes serving.json and
+serving.md.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ def main() -> None:
 
 # ---- Data and models.
 def data_of(folder: Path | None) -> tuple[Sentences, Sentences]:
-    """Words and labels to train on, and others to label."""
+    """Words and labels for training, and words to label."""
     if folder is None:
         from torture.made_up import columns
 
@@ -108,7 +110,7 @@ def make_models(train: Sentences, folder: Path) -> Any:
 
 
 def make_bodies(test: Sentences, n: int, folder: Path) -> list[list[list[str]]]:
-    """Sentences of the requests, which are also in a file for wrk."""
+    """The sentences of the requests, which are also written to a file for wrk."""
     rng = random.Random(n)
     made = [[words for words, _ in rng.choices(test, k=n)] for _ in range(N_BODIES[n])]
     (folder / f"bodies-{n}").write_text("".join(json.dumps({"tokens": one}) + "\n" for one in made))
@@ -164,7 +166,7 @@ def resident_mb(pid: int) -> float:
 
 # ---- Measurements.
 def compare(port: int, model: Any, bodies: dict[int, list[list[list[str]]]]) -> tuple[int, int]:
-    """Answers that are not those of `Model.label`, and all."""
+    """The number of answers that differ from those of `Model.label`, and the number of all answers."""
     wrong = total = 0
     for each in bodies.values():
         for sentences in each:

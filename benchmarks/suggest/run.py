@@ -1,13 +1,14 @@
-"""F1 against the number of annotated sentences, for sentences chosen by `suggest` and at random.
+"""F1 by the number of annotated sentences, for sentences chosen by `suggest` and at random.
 
     PYTHONPATH=. python benchmarks/suggest/run.py FOLDER[:SCHEME] ... [--by random confidence:1 entropy:0 ...]
         [--seeds 3] [--sizes 50 100 150 200 300 400 600 800] [--sentences 2000]
 
-A folder has column files train.txt and test.txt, the label last. Training begins with some random sentences, the same
-for all ways; then, step by step, others are chosen (`NAME:DIVERSITY`), get their labels, and the model is trained anew
-from its last weights. The score is F1 of chunks, or of runs of equal labels with `:runs`, or the token accuracy where
-labels are no chunks. Shown are its mean over the seeds, and the smallest number of sentences, between two steps by
-interpolation, that reaches 90 % of the score of all sentences; in parentheses the thousands of tokens that these have.
+A folder has column files train.txt and test.txt with the label last. Training begins with some random sentences, the
+same for all methods; then, step by step, other sentences are chosen (`NAME:DIVERSITY`) and get their labels, and the
+model is retrained from its last weights. The score is F1 of chunks, or of runs of equal labels with `:runs`, or the
+token accuracy if labels do not encode chunks. The table shows its mean over the seeds and the smallest number of
+sentences (interpolated between two steps) that reaches 90 % of the score of all sentences, with their thousands of
+tokens in parentheses.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def first_at(scores: Any, sizes: Any, goal: float) -> float | None:
 
 
 class Task:
-    """A pool whose labels are known to us, and other data to score on."""
+    """A pool with known labels, and other data for scoring."""
 
     def __init__(self, pool: Any, test: Any, scheme: str, features: str) -> None:
         (self._X, self._y), (self._X_test, self._y_test) = pool, test
@@ -89,7 +90,7 @@ class Task:
         return 100 - evaluation.token_error if found is None else found.f1
 
     def curve(self, by: str, sizes: list[int], seed: int) -> tuple[list[float], list[int]]:
-        """Scores, and tokens that were annotated, at these numbers of sentences."""
+        """Scores and numbers of annotated tokens at these numbers of sentences."""
         rng = np.random.default_rng(seed)
         left = rng.permutation(len(self._X)).tolist()
         chosen, scores, tokens, crf = left[: sizes[0]], list[float](), list[int](), None

@@ -1,11 +1,11 @@
-"""Where a run with every option at its default ends: distance to the optimum, weights, certificate, time, memory.
+"""Measures where a run with default options ends: distance to the optimum, weights, certificate, time, memory.
 
     PYTHONPATH=. python benchmarks/training/defaults.py TASK ... [--data FOLDER ...] [-o FILE.md]
 
-Each task is trained in a process of its own, on one thread, with the default tolerance; then once more to 1e-6 for
-the optimum, as far as --limit seconds allow. --optima FILE keeps what these long runs found, and uses it again.
-Penalties are those of the table of tasks (folders: --rho1, --rho2); without an l1 penalty only observed features. Times
-are those of the processor.
+Each task is trained in its own process, on one thread, with the default tolerance; then again to 1e-6 for the optimum,
+for at most --limit seconds. --optima FILE stores the results of these long runs for reuse. Penalties are those of the
+table of tasks (for folders: --rho1, --rho2); without an l1 penalty, only observed features are used. Times are
+processor times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD = "| task | above the optimum | estimated | certified | weights / at the op
 
 
 def measure(train: str, template: str, rho1: float, rho2: float, tol: float | None, limit: float | None) -> None:
-    """One run; prints what it found as JSON."""
+    """One run; prints its result as JSON."""
     from sparsecrf import Template, Vocabulary, fit
     from sparsecrf.shards.dataset import encode_columns
 
@@ -61,7 +61,7 @@ def run(task: tasks.Task, folder: pathlib.Path, tol: float | None, limit: float 
 
 
 def optimum(task: tasks.Task, folder: pathlib.Path, limit: float, kept: pathlib.Path | None) -> dict[str, float]:
-    """A run to 1e-6, or what an earlier one found."""
+    """The result of a run to 1e-6, or of an earlier one."""
     known = json.loads(kept.read_text(encoding="utf-8")) if kept is not None and kept.exists() else {}
     key = f"{task.name} {task.rho1:g} {task.rho2:g}"
     if key not in known:

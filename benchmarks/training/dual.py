@@ -1,4 +1,5 @@
-"""`proximal` against `dual`: processor seconds, one thread, to 1, 0.5, 0.1 and 0.01 % above the optimum, and certified.
+"""Compares `proximal` with `dual`: processor seconds on one thread until 1, 0.5, 0.1 and 0.01 % above the optimum, and
+until certified.
 
 usage: python benchmarks/training/dual.py RHO1 RHO2 FILE...      column files, word and label; features: words
 
@@ -22,7 +23,7 @@ SHARES = (1e-2, 5e-3, 1e-3, 1e-4)
 
 
 def run(corpus: Any, solver: str, enough: float | None = None, **options: Any) -> tuple[Any, list[tuple[float, float]]]:
-    """A fit, ended at an objective of `enough`, and processor seconds and objective after every iteration."""
+    """A fit that ends at an objective of `enough`, with processor seconds and objective after every iteration."""
     times: list[tuple[float, float]] = []
     began = time.process_time()
 

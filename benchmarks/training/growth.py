@@ -1,7 +1,9 @@
-"""How the cost of a pass (loss and gradient) grows: with tokens, labels and active features; and a second thread.
+"""Measures how the cost of a pass (loss and gradient) grows with tokens, labels and active features, and what a second
+thread gains.
 
-Simulated: every position has a random attribute out of 26, unigram and bigram; 2000 features are active unless said.
-For the growth with active features there are 200 attributes and 100 labels, so that a million of them find a place.
+Simulated data: every position has one of 26 random attributes, unigram and bigram; 2000 features are active unless
+stated otherwise. For the growth with active features, there are 200 attributes and 100 labels, enough for a million
+features.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def corpus(tokens: int, labels: int, attributes: int, rng: np.random.Generator) 
 
 
 def seconds(tokens: int, labels: int, active: int = ACTIVE, attributes: int = ATTRIBUTES, threads: int = 1) -> float:
-    """The fastest of some passes."""
+    """The time of the fastest of several passes."""
     rng = np.random.default_rng(0)
     data = corpus(tokens, labels, attributes, rng)
     n_unigram = min(active // 4, attributes * labels)

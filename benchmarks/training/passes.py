@@ -1,10 +1,10 @@
-"""Milliseconds of a pass: processor time, one thread, the fastest of 20.
+"""Milliseconds per pass: processor time on one thread, the fastest of 20.
 
 usage: python benchmarks/training/passes.py RHO1 RHO2 FILE...      column files, word and label; features: words
 
-Over all observed features, with the weights that `proximal` has after 20 iterations. `loss` is forward alone;
-`gradient` adds backward and the expectations, `curvature` the second derivatives. `first` is the first gradient over a
-set of features, for which its tables are laid out.
+A pass covers all observed features, with the weights that `proximal` finds in 20 iterations. `loss` is only the forward
+pass; `gradient` adds the backward pass and the expectations, `curvature` the second derivatives. `first` is the first
+gradient over a set of features, which includes building its tables.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def milliseconds(call: Callable[[], Any]) -> float:
 
 
 def measure(corpus: Any, rho1: float, rho2: float) -> list[str]:
-    """The cells of a row, from the number of weights on."""
+    """The cells of a row, starting with the number of weights."""
     found = fit(corpus, rho1=rho1, rho2=rho2, solver="proximal", threads=1, max_iter=ITERATIONS, certify=False)
     features = FeatureSet.observed(corpus)
     numbers = features.numbers

@@ -1,4 +1,5 @@
-"""The record of the training benchmark as a page: goals first, then time to objective, solver by solver."""
+"""Formats the record of the training benchmark as a page: first the goals, then the time to an objective for each
+solver."""
 
 from __future__ import annotations
 

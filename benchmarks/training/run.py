@@ -1,11 +1,11 @@
-"""The solvers against each other and against Wapiti and CRFsuite: `make bench-training`, or
+"""Compares the solvers with each other and with Wapiti and CRFsuite: `make bench-training`, or
 
     PYTHONPATH=. python benchmarks/training/run.py [TASK ... | growth] [--data FOLDER] [--no-peers] [--limit S]
 
-Every run is a process of its own with one thread unless said, one after the other. Writes
-benchmarks/record/training.json (tasks that are not run again keep their record) and training.md. The four tasks that
-have goals, and growth: an hour, half of it the peers'. Other tasks of the table, and folders, have no goals and no
-peers here (see ../peers): their page is the solvers' table.
+Every run is its own process with one thread (unless stated otherwise), one after the other. Writes
+benchmarks/record/training.json (tasks that are not run again keep their record) and training.md. The four tasks with
+goals and the growth measurements take an hour, half of it for the other tools. Other tasks of the table, and folders,
+have no goals and no other tools here (see ../peers): their page is the table of solvers.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Result = dict[str, Any]
 
 
 class Bench:
-    """One task, its files, and who takes part."""
+    """One task, its files, and the tools that take part."""
 
     def __init__(self, task: Task, folder: pathlib.Path, *, limit_s: float, with_peers: bool) -> None:
         self.task, self.files, self.limit_s, self.with_peers = task, task.prepare(folder), limit_s, with_peers
         self.found: dict[str, Result] = {}
 
     def ours(self, name: str, **options: Any) -> None:
-        """A run of `fit` with these options, kept under a name."""
+        """A run of `fit` with these options, stored under a name."""
         print(f"{self.task.name} {options}", flush=True)
         command = library("sparsecrf", **options)(self.task, self.files, self.limit_s, self._model())
         done = run(command)
         self.found[name] = {**done.answer, "peak_mb": done.peak_mb}
 
     def wapiti(self, name: str, iterations: int, algorithm: str = "l-bfgs", *, test_error: bool = False) -> None:
-        """OWL-QN or sgd-l1 on one thread; history: seconds, objective, test error, which is of one sequence unless it
-        is asked for."""
+        """OWL-QN or sgd-l1 on one thread; the history has seconds, objective and test error (of a single sequence,
+        unless the whole is requested)."""
         if not self._takes_part("program wapiti"):
             return
         done = run(wapiti(algorithm, whole_dev=test_error)(self.task, self.files, iterations, self._model()))

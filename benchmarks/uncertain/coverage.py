@@ -1,10 +1,10 @@
-"""Do answer sets have the coverage that is asked for, how large are they, and what do they cost?
+"""Measures whether answer sets have the requested coverage, how large they are, and what they cost.
 
     PYTHONPATH=. python benchmarks/uncertain/coverage.py FOLDER ... [--splits 200]
 
-A model is trained on train.txt with default penalties. The sentences of dev.txt and test.txt, together, are split at
-random into two halves, one to calibrate on and one to test, many times over. Coverage is that of the sets before any
-abstention, sizes are those of the sets that are given. Seconds of the processor, one thread.
+A model is trained on train.txt with default penalties. The combined sentences of dev.txt and test.txt are repeatedly
+split at random into two halves, one for calibration and one for testing. Coverage is measured before any abstention;
+sizes are those of the sets that are not abstentions. Seconds of the processor, one thread.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def rows(
     splits: int,
     cost: str = "",
 ) -> None:
-    """`scores` of the right answers and `lists` of falling probabilities, by sentence and question."""
+    """`scores` of the right answers and `lists` of decreasing probabilities, by sentence and question."""
     asked = [i for i, own in enumerate(scores) if own]
     share = np.concatenate([np.full(len(scores[i]), 1 / len(scores[i])) for i in asked])
     of = np.concatenate([np.full(len(scores[i]), k) for k, i in enumerate(asked)])  # the sentence of a question

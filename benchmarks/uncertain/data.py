@@ -1,4 +1,4 @@
-"""Folders with train.txt, dev.txt and test.txt: a word and a label a line."""
+"""Folders with train.txt, dev.txt and test.txt: one word and one label per line."""
 
 from __future__ import annotations
 

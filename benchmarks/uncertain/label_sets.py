@@ -1,13 +1,13 @@
-"""What is a dictionary of tags worth if few labels are known?
+"""Measures how much a dictionary of tags helps if few labels are known.
 
     PYTHONPATH=. python benchmarks/uncertain/label_sets.py FOLDER ... [--known 0.2] [--seeds 3] [--tokens 15000]
 
-A share of the sentences, or of the tokens, keeps its labels; the others have the set of all labels that their word has
-somewhere in train.txt (a dictionary that is complete for these words), or none. That dictionary gives away the label of
-words that occur once; the one of frequent words has only those that occur five times or more. Score on test.txt (F1 of
-chunks if labels encode chunks, otherwise token accuracy), default penalties; mean and standard deviation over seeds,
-which choose what is known. Training uses the first sentences of train.txt, up to a number of tokens. Seconds of the
-processor for one fit, one thread.
+A share of the sentences, or of the tokens, keeps its labels; the others get the set of all labels that their word has
+anywhere in train.txt (a dictionary that is complete for these words), or no label. That dictionary reveals the label of
+words that occur once; the dictionary of frequent words contains only words that occur at least five times. Score on
+test.txt (F1 of chunks if labels encode chunks, otherwise token accuracy), default penalties; mean and standard
+deviation over seeds, which determine the labels that are known. Training uses the first sentences of train.txt, up to a
+number of tokens. Processor seconds for one fit on one thread.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What does a prior bring when a model is adapted, beside the old model, new data alone, and everything together?
+"""Compares adapting a model with a prior with the old model, with training on new data alone, and with training on
+everything.
 
     PYTHONPATH=. python benchmarks/uncertain/prior.py domain OLD NEW [--map TYPE=TYPE,...] [--old 3000] [--new 300 ...]
     PYTHONPATH=. python benchmarks/uncertain/prior.py label FOLDER TYPE [--old 2000] [--new 300 ...]
 
 `domain`: OLD and NEW are folders with train.txt and test.txt whose last column has chunk labels of the same types after
-`--map` (a type that becomes nothing becomes O). `label`: the old data are annotated without the chunks of one
+`--map` (a type that is mapped to nothing becomes O). `label`: the old data are annotated without the chunks of one
 type, the new data with them. F1 of chunks in percent. Features `words`, rho1 = rho2 = 0.1 for everything. Seconds of
 the processor, one thread.
 """
@@ -56,7 +57,7 @@ def type_of(label: str) -> str:
 
 
 def renamed(data: Sentences, types: dict[str, str]) -> Sentences:
-    """In IOB2, with other names of types; of a type without a name: O."""
+    """Labels in IOB2 with renamed types; a type without a new name becomes O."""
 
     def of(label: str) -> str:
         kind = types.get(type_of(label), type_of(label))
@@ -70,7 +71,7 @@ def first(data: Sentences, n: int) -> Sentences:
 
 
 def f1(crf: CRF, data: Sentences, types: set[str] | None) -> float:
-    """Of chunks of these types, None: of all."""
+    """F1 of chunks of these types (None means all types)."""
     evaluation = Evaluation()
 
     def only(labels: list[str]) -> list[str]:

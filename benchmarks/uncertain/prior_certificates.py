@@ -1,9 +1,9 @@
-"""Certificates of training with a prior, against SciPy, on random tiny problems.
+"""Checks certificates of training with a prior against SciPy, on tiny random problems.
 
     PYTHONPATH=src:tests:tests/support:tests/training:. python benchmarks/uncertain/prior_certificates.py [N]
 
-Prints how many problems had an objective other than the definition's, a lower bound above the minimum, or an objective
-below it; and how tight the bounds were where training ended by its tolerance.
+Prints how many problems had an objective that differs from its definition, a lower bound above the minimum, or an
+objective below it; and how tight the bounds were when training stopped by its tolerance.
 """
 
 from __future__ import annotations
