@@ -31,10 +31,10 @@ struct Csr {
                                      " positions, found ", ptr.size()));
         }
         const std::int64_t* p = ptr.data();
-        if (p[0] != 0) throw InputError(message(kind, "_ptr: expected 0 first, found ", p[0]));
+        if (p[0] != 0) throw InputError(message(kind, "_ptr: expected the first entry to be 0, found ", p[0]));
         if (p[n_positions] != static_cast<std::int64_t>(id.size())) {
-            throw InputError(message(kind, "_ptr: expected ", id.size(), " last, the length of ", kind, "_id, found ",
-                                     p[n_positions]));
+            throw InputError(message(kind, "_ptr: expected the last entry to be ", id.size(), ", the length of ", kind,
+                                     "_id, found ", p[n_positions]));
         }
         expect_length(value, id.size(), message(kind, "_value"));
     }

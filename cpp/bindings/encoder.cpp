@@ -36,7 +36,7 @@ struct Beside {
     }
     nb::object next(const Place& place, const char* what) {
         nb::object value = at.next();
-        if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found no more"));
+        if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found too few"));
         return value;
     }
     bool has_more() { return given && at.next(); }
@@ -85,10 +85,9 @@ struct Reading {
     // Returns the length of the sequence.
     std::int64_t end() {
         if (label.has_more())
-            throw InputError(
-                message(place.text(), ": expected no token beyond the last label, found more labels than tokens"));
+            throw InputError(message(place.text(), ": expected one label per token, found more labels than tokens"));
         if (token_weight.has_more())
-            throw InputError(message(place.text(), ": expected one weight per token, found more"));
+            throw InputError(message(place.text(), ": expected one weight per token, found more weights than tokens"));
         return encoder.end(weight);
     }
 

@@ -27,7 +27,7 @@ ModelParts open(const std::filesystem::path& path, const std::string& source) {
     const WithoutGil unlocked;
     if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path) &&
         !std::filesystem::is_directory(path)) {
-        throw InputError(source + ": expected a sparsecrf model, found something that is not a file");
+        throw InputError(source + ": expected a sparsecrf model, found something other than a file");
     }
     const FileMemory file(path, FileMemory::Kind::kMapped);
     if (file.bytes().empty()) throw InputError(source + ": expected a sparsecrf model, found an empty file");

@@ -121,7 +121,7 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
     if target not in ALPHABETS:
         raise InputError(f"to: expected one of {', '.join(CODES)}, found {target.value}")
     if reader.scheme in (Scheme.AUTO, Scheme.NONE):
-        raise InputError(f"scheme: expected one in which labels encode chunks, found {reader.scheme.value}")
+        raise InputError(f"scheme: expected a scheme whose labels encode chunks, found {reader.scheme.value}")
     if reader.scheme is Scheme.CONLLEVAL:
         _check_chunk_labels(labels)
         labels = ["O" if label in OUTSIDE else label for label in labels]
@@ -183,7 +183,7 @@ class ChunkReader:
         return [pairs[pair] for pair in zip(chain(("O",), labels), chain(labels, ("O",)), strict=True)]
 
     def _fields(self, labels: Sequence[str]) -> list[int]:
-        """Marks of fields: a field continues while the type stays the same and no label begins a new one."""
+        """The marks for fields: a field continues while the type stays the same and no label begins a new one."""
         outside, grobid = self.outside, self.scheme is Scheme.GROBID
         types = [None if (kind := self.type_of(label)) in outside else kind for label in labels]
         marks = [0] * (len(labels) + 1)

@@ -128,8 +128,8 @@ class ModelOptions:
     )
     order: int | None = option(
         ORDER,
-        "Longest label n-gram that features may contain, or none for no limit. Above 2, they come from the lines T... "
-        "of the template; without such lines, they are plain label n-grams. For the solvers auto, owlqn, lbfgs, fista "
+        "Longest label n-gram that features may contain, or none for no limit. Above 2, n-grams come from the T... "
+        "lines of the template, or are plain label n-grams if it has none. For the solvers auto, owlqn, lbfgs, fista "
         "and sgd-l1.",
         metavar="K|none",
         parse=parsed_order,
@@ -176,7 +176,7 @@ class FitOptions(ModelOptions):
 
     rho1: Any = option(
         RHO1,
-        f"L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights. {SMALL} sets the penalties of a small "
+        f"L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights. {SMALL} sets the penalties of a small "
         f"model; {AUTO} chooses rho1 by the score on held-out data, --dev or a part of TRAIN.",
         metavar=f"X|{SMALL}|{AUTO}",
         parse=parsed_rho1,

@@ -94,8 +94,8 @@ def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequ
     for name, values in (("predictions", y_pred), ("sample_weight", weights)):
         if len(values) != len(y_true):
             raise InputError(
-                f"expected as many label sequences as {name}, "
-                f"found {len(y_true)} label sequences and {len(values)} {name}"
+                f"expected an entry of {name} for each label sequence, found {len(y_true)} label sequences and "
+                f"{len(values)} {name}"
             )
     for i, (gold, predicted) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(gold) != len(predicted):

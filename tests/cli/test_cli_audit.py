@@ -87,13 +87,13 @@ def test_formats_and_documents(program):
     ("arguments", "status", "message"),
     [
         (["empty.txt"], 1, "empty.txt: expected at least one sequence, found none"),
-        (["one.txt"], 1, "audit: expected at least 2 labels"),
+        (["one.txt"], 1, "audit: expected at least 2 different labels"),
         (["few.txt"], 1, "expected at least as many sequences as folds (5), found 1"),
         (["few.txt", "--dev", "one.txt"], 2, "--dev is not supported by audit"),
         (["few.txt", "--folds", "1"], 2, "1 is not in the range"),
         (["few.txt", "--unit", "word"], 2, "'word'"),
         (["few.txt", "-o", "few.txt"], 1, "this file is also an input"),
-        (["few.txt", "-o", "x.jsonl", "-o", "./x.jsonl"], 2, "--output: one file is given twice"),
+        (["few.txt", "-o", "x.jsonl", "-o", "./x.jsonl"], 2, "--output: the same file is given twice"),
         (["few.txt", "-t", "none.txt"], 1, "none.txt"),
     ],
 )

@@ -72,8 +72,8 @@ TRAIN = [
     ("--label-parts a", "--label-parts: expected a separator such as '|'"),
     ("--rho1 nan", "expected a number of at least 0, small or auto,"),
     ("--recipe bytes=yes", "--recipe bytes: expected true or false, found 'yes'"),
-    ("--recipe vectors_window=1.5", "--recipe vectors_window: expected a whole number from 0 to 10, found '1.5'"),
-    ("--recipe vectors_window=11", "--recipe vectors_window: expected a whole number from 0 to 10, found '11'"),
+    ("--recipe vectors_window=1.5", "--recipe vectors_window: expected an integer from 0 to 10, found '1.5'"),
+    ("--recipe vectors_window=11", "--recipe vectors_window: expected an integer from 0 to 10, found '11'"),
 ]
 #: After `path d.txt -o p`.
 PATH = [

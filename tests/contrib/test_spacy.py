@@ -181,7 +181,7 @@ def test_tokens_without_annotation():
     X, y = [s.split() for s in SENTENCES] + [["Ada", "saw"]], [s.split() for s in LABELS] + [["B-PER", None]]
     expected = CRF(features="words", **CONFIG).fit(X, y)
     assert component.model.w.tolist() == expected.model_.w.tolist()
-    with pytest.raises(InputError, match="docs: expected some with entities, found none"):
+    with pytest.raises(InputError, match="docs: expected docs with entities, found none"):
         component.fit([Doc(nlp.vocab, words=["nothing"])])
 
 

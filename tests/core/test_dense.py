@@ -175,7 +175,7 @@ def weights_of(crf):
             [VECTORS[0] * np.nan, *VECTORS[1:]],
             r"sequence 0, position 0, dense column 0: expected a finite number, found nan",
         ),
-        (VECTORS[:-1], "dense: expected a matrix for each sequence, found only 39 matrices"),
+        (VECTORS[:-1], "dense: expected a matrix for each sequence, found only 39"),
         ([*VECTORS, VECTORS[0]], "dense: expected no more matrices than sequences, found 1 more"),
         ([VECTORS[0][1:], *VECTORS[1:]], r"sequence 0: expected.*vector.*\d tokens.*found \d"),
         (np.concatenate(VECTORS)[:-1], r"sequence 39: expected.*vector.*\d tokens.*found \d"),
@@ -197,7 +197,7 @@ def test_other_mistakes():
     with pytest.raises(InputError, match=r"dense: not supported by a model without"):
         plain.model_.encode(X, dense=VECTORS)
     with pytest.raises(
-        InputError, match="dense: expected a list of sequences without lengths or sentences, found one of these"
+        InputError, match="dense: expected X as a list of sequences; cannot be combined with lengths or sentences"
     ):
         plain.predict(X, dense=VECTORS, lengths=[1])
     with pytest.raises(InputError, match="solver='sgd-l1' does not support dense columns; use auto"):

@@ -250,7 +250,7 @@ def test_a_fit_to_start_from_has_the_same_parts():
 
 def test_training_data_check_parts():
     corpus, _ = corpus_of(0)
-    with pytest.raises(InputError, match="expected those of 5 labels, found those of 3"):
+    with pytest.raises(InputError, match="expected parts for 5 labels, found parts for 3"):
         TrainingData(corpus, parts=LabelParts(("a",), ((0,), (0,), ())))
     with pytest.raises(InputError, match="label_parts cannot be combined with a list of features"):
         TrainingData(corpus, parts=PARTS, numbers=np.arange(3))

@@ -72,7 +72,7 @@ def test_a_model_does_not_change_when_its_vocabulary_grows():
         assert [result.result() for result in found] == expected * 4
     assert len(model.vocabulary.attributes) == n
     assert len(vocabulary.attributes) == n + 60_000
-    with pytest.raises(InputError, match="expected a vocabulary that names can be added to"):
+    with pytest.raises(InputError, match="the vocabulary of a model cannot grow"):
         model.vocabulary.encode(X, grow=True)
 
 

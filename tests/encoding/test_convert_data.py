@@ -42,7 +42,7 @@ def test_there_and_back():
 
 @pytest.mark.parametrize("line", ["B1:%x[0,0]", "*", "*1:%x[0,0]"])
 def test_attributes_of_pairs_have_no_place(line):
-    with pytest.raises(InputError, match=r"template: expected no attribute that conditions label pairs"):
+    with pytest.raises(InputError, match=r"template: expected no attributes that condition label pairs"):
         list(converted(io.BytesIO(TEXT), COLUMNS, CRFSUITE, Template(f"U\n{line}")))
 
 

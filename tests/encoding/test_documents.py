@@ -304,7 +304,7 @@ def test_conversion(run):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"-DOCSTART-\n\nAnn\n\n", "bad.txt, line 1: expected a word and, last, its label, found '-DOCSTART-'"),
+        (b"-DOCSTART-\n\nAnn\n\n", "bad.txt, line 1: expected a word first and its label last, found '-DOCSTART-'"),
         (b"-DOCSTART- O\n\nAnn\n\n", "bad.txt, line 3: expected 2 columns as in line 1, found 1: 'Ann'"),
         (b"-DOCSTART- O\n\nAnn \xff O\n\n", "bad.txt, line 3, byte 5: expected text in UTF-8, found byte 0xFF"),
         (b"\n\n", "bad.txt: expected at least one sequence, found none"),

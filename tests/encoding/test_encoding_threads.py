@@ -207,7 +207,7 @@ def test_errors_in_files_name_the_same_line(line, expected):
     [
         ({"X": [[("a",)] * 2 + [("a", "b")]]}, 1.0, "sequence 500, position 2: expected 1 columns as at position 0"),
         ({"X": [["a", 3, "a"]]}, 1.0, "sequence 500, position 1: expected text or a sequence of columns, found int 3"),
-        ({"y": [["O", "O"]]}, 1.0, "sequence 500, position 2: expected a label for every token, found no more"),
+        ({"y": [["O", "O"]]}, 1.0, "sequence 500, position 2: expected a label for every token, found too few"),
         ({}, -1.0, "sequence 500: expected a finite weight >= 0, found -1"),
         ({"X": [[]], "y": [[]]}, 1.0, "sequence 500: expected at least one position, found none"),
     ],

@@ -81,7 +81,10 @@ def test_boundary_and_bytes_of_a_recipe_are_those_of_a_ready_template():
     ("recipe", "message"),
     [
         (Recipe(bigrams=str.isupper), "r.json, bigrams: expected bias, all or a list of attributes, found <method"),
-        (Recipe(resources=(Resource.lexicon("x", ["Oslo"]),)), "r.json, resources: expected files by name"),
+        (
+            Recipe(resources=(Resource.lexicon("x", ["Oslo"]),)),
+            "r.json, resources: recipe files need resources that were read from files",
+        ),
         (
             Recipe(template=Template("U:%d[0,0,x]", resources=[Resource.lexicon("x", ["Oslo"])])),
             "r.json, template: expected the name of a file, found ",
@@ -96,11 +99,11 @@ def test_what_only_python_knows_is_not_saved(recipe, message):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"fetures": "words"}, "r.json, fetures: expected one of format, "),
+        ({"fetures": "words"}, "r.json, fetures: unknown setting; expected one of format, "),
         ({"ragged": "yes"}, "r.json, ragged: expected true or false, found 'yes'"),
         ({"features": 3}, "r.json, features: expected text, found 3"),
-        ({"vectors_window": -1}, "r.json, vectors_window: expected a whole number from 0 to 10, found -1"),
-        ({"min_count": True}, "r.json, min_count: expected a whole number of 0 or more, found True"),
+        ({"vectors_window": -1}, "r.json, vectors_window: expected an integer from 0 to 10, found -1"),
+        ({"min_count": True}, "r.json, min_count: expected an integer >= 0, found True"),
         ({"vectors_scale": 0}, "r.json, vectors_scale: expected a number above 0, found 0"),
         ({"lexicon": ["towns.txt"]}, "r.json, lexicon: expected a table of names and files, found ['towns.txt']"),
         ({"bigrams": [1]}, "r.json, bigrams: expected bias, all or a list of attributes, found [1]"),

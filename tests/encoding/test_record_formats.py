@@ -135,7 +135,7 @@ def test_labels_of_treebanks_are_filled_in(run):
         run("label", "-m", "m", "sure.conllu", "--marginals").out.split("\n") == sure
     )  # a second one replaces the first
     done = run("train", "bare.conllu", "-m", "m2", "-q")
-    assert (done.status, "expected labels, found only missing ones" in done.err) == (1, True)
+    assert (done.status, "expected labels, but all are missing" in done.err) == (1, True)
 
 
 @pytest.mark.slow
@@ -308,7 +308,7 @@ def test_wrong_json(content, message):
     [
         ("1\ta\tb\n", r"line 1: expected 10 columns separated.*found 3"),
         ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8, "line 2: expected word number 2, found 3"),
-        ("1\t" + "\t_" * 8, r"line 1: expected.*FORM.*second column.*found an empty one"),
+        ("1\t" + "\t_" * 8, r"line 1: expected.*FORM.*second column.*found an empty cell"),
         ("# c\n" + "\t".join(["x", *["_"] * 9]), r"line 2: expected the number of a word \(3, 3-4 or 3.1\), found 'x'"),
     ],
 )

@@ -161,7 +161,7 @@ def test_star_takes_as_little_as_will_do():
 def test_many_stars_end():
     text = "a" * 300
     assert Template(f'U%t[0,0,"^{".*a" * 60}b$"]').attributes([[text]]) == [["Ufalse"]]
-    with pytest.raises(InputError, match="column 139: expected at most 64 of"):
+    with pytest.raises(InputError, match="column 139: expected at most 64 repetitions"):
         Template('U%t[0,0,"' + "a*" * 300_000 + '"]')
 
 
@@ -226,12 +226,12 @@ def test_of_columns():
             "template, line 1, column 6: expected x, t, m, l, p, s, h, c, n, d or e after '%', found the end of",
         ),
         ("U:%x(0,0)", "template, line 1, column 5: expected '[', found '(0,0)'"),
-        ("U:%x[a,0]", "template, line 1, column 6: expected a row, a whole number, found 'a,0]'"),
-        ("U:%x[-,0]", "template, line 1, column 6: expected a row, a whole number, found '-,0]'"),
-        ("U:%x[@,0]", "template, line 1, column 7: expected a row, a whole number, found ',0]'"),
+        ("U:%x[a,0]", "template, line 1, column 6: expected a row (an integer), found 'a,0]'"),
+        ("U:%x[-,0]", "template, line 1, column 6: expected a row (an integer), found '-,0]'"),
+        ("U:%x[@,0]", "template, line 1, column 7: expected a row (an integer), found ',0]'"),
         ("U:%x[0]", "template, line 1, column 7: expected ',' and a column, found ']'"),
-        ("U:%x[0,]", "template, line 1, column 8: expected a column, a whole number from 0, found ']'"),
-        ("U:%x[0,-1]", "template, line 1, column 8: expected a column, a whole number from 0, found '-1]'"),
+        ("U:%x[0,]", "template, line 1, column 8: expected a column (an integer from 0), found ']'"),
+        ("U:%x[0,-1]", "template, line 1, column 8: expected a column (an integer from 0), found '-1]'"),
         ("U:%x[0,0", "template, line 1, column 9: expected ']', found the end of the line"),
         ('U:%x[0,0,"a"]', "template, line 1, column 9: expected ']', found ',\"a\"]'"),
         ("U:%x[9999999999,0]", "template, line 1, column 6: expected a smaller number"),
@@ -242,12 +242,12 @@ def test_of_columns():
             "template, line 1, column 4: expected x, t, m, l, p, s, h, c, n, d or e after '%', found 'L[0,0]'",
         ),
         ("U:%p[0,0]", "template, line 1, column 9: expected ',' and a number of characters, found ']'"),
-        ("U:%S[0,0,]", "template, line 1, column 10: expected a number of characters, a whole number from 1, found ']"),
+        ("U:%S[0,0,]", "template, line 1, column 10: expected a number of characters (an integer from 1), found ']"),
         (
             "U:%p[0,0,0]",
-            "template, line 1, column 10: expected a number of characters, a whole number from 1, found '0]",
+            "template, line 1, column 10: expected a number of characters (an integer from 1), found '0]",
         ),
-        ("U:%h[0,0,-1]", "template, line 1, column 10: expected a number of characters, a whole number from 1"),
+        ("U:%h[0,0,-1]", "template, line 1, column 10: expected a number of characters (an integer from 1)"),
         ("U:%h[0]", "template, line 1, column 7: expected ',' and a column, found ']'"),
         ("U:%n[0,0,1]", "template, line 1, column 9: expected ']', found ',1]'"),
         ("U:%e[0,0]", "template, line 1, column 7: expected ']', found ',0]'"),

@@ -80,11 +80,11 @@ def test_bad_label_is_named(label, message):
     [
         (
             {"y": [["L"], ["L"]]},
-            "^sequence 1, position 1: expected a label for every token, found no more",
+            "^sequence 1, position 1: expected a label for every token, found too few",
         ),
         (
             {"y": [["L"], "LLL"]},
-            r"^sequence 1, position 2: expected no token beyond.*found more labels than tokens",
+            r"^sequence 1, position 2: expected one label per token.*found more labels than tokens",
         ),
         (
             {"y": [["L"]]},
@@ -104,7 +104,7 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"sequence_weight": [1]},
-            "^sequence 1: expected as many sequences in X as sequence weights",
+            "^sequence 1: expected as many sequences in X as in sequence weights",
         ),
         (
             {"sequence_weight": [1, -1]},
@@ -120,7 +120,7 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"token_weight": [[1], [1]]},
-            "^sequence 1, position 1: expected a weight for every token, found no more",
+            "^sequence 1, position 1: expected a weight for every token, found too few",
         ),
         (
             {"token_weight": [[1], [1, 1, 1]]},

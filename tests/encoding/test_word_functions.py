@@ -171,7 +171,7 @@ def test_bytes_that_are_no_text(program):
         (
             "wapiti",
             wapiti.to_model,
-            "Wapiti has no functions of words: expected %x, %t and %m only, found 'u:%s[0,0,2]'",
+            "Wapiti does not support functions of words; expected only %x, %t and %m, found 'u:%s[0,0,2]'",
         ),
         ("crf++", crfpp.to_text, "CRF++ has %x[row,column] with rows from -8 to 8 only, found %s[0,0,2] in"),
     ],

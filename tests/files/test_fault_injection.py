@@ -246,7 +246,7 @@ def test_a_forged_checkpoint(spoil, tmp_path):
     options = {"rho1": 0.1, "max_iter": 5, "tol": 0.0, "checkpoint": tmp_path / "run", "resume": True, "threads": 1}
     fit(corpus_of_checkpoint(), **options)
     checkpoint(tmp_path / "run", spoil)
-    with pytest.raises(InputError, match=r"run: expected the state of a run, found other content"):
+    with pytest.raises(InputError, match=r"run: expected the state of a training run, found other content"):
         fit(corpus_of_checkpoint(), **options)
 
 

@@ -225,7 +225,7 @@ def test_more_than_the_calibration_can_tell(fitted):
     ("options", "message"),
     [
         ({"of": "words"}, "of: expected one of sequences, tokens, spans, found 'words'"),
-        ({"max_size": 0}, "max_size: expected a whole number from 1 to 1000, found 0"),
+        ({"max_size": 0}, "max_size: expected an integer from 1 to 1000, found 0"),
         ({"max_size": 1001}, "found 1001"),
     ],
 )
@@ -255,7 +255,7 @@ def test_wrong_calibration_data(fitted):
 def test_a_model_without_chunks_has_no_spans():
     X = [["a"], ["b"]] * 20
     crf = CRF(rho1=0.1).fit(X, X).calibrate(X, X)
-    with pytest.raises(InputError, match="calibrated for spans, found none"):
+    with pytest.raises(InputError, match="not calibrated for spans"):
         crf.predict_set(X, 0.9, of="spans")
 
 

@@ -176,7 +176,7 @@ def test_a_save_that_fails_leaves_the_old_file(model, tmp_path, monkeypatch):
 
 
 def test_where_no_model_can_be(model, tmp_path):
-    with pytest.raises(InputError, match=r"nosuch.*expected a file in a directory that exists"):
+    with pytest.raises(InputError, match=r"nosuch.*the directory .* does not exist"):
         model.save(tmp_path / "nosuch" / "model.safetensors")
     with pytest.raises(OSError, match="directory"):
         model.save(tmp_path)
@@ -184,7 +184,7 @@ def test_where_no_model_can_be(model, tmp_path):
         Model.load(tmp_path / "nosuch")
     with pytest.raises(OSError, match="directory"):
         Model.load(tmp_path)
-    with pytest.raises(InputError, match="expected a sparsecrf model, found something that is not a file"):
+    with pytest.raises(InputError, match="expected a sparsecrf model, found something other than a file"):
         Model.load(os.devnull)
 
 
@@ -237,7 +237,7 @@ def test_foreign_files(tmp_path):
 
     refuses(b"", "expected a sparsecrf model, found an empty file", tmp_path)
     refuses(b"He PRP B-NP\nreckons VBZ B-VP\n\n", "found text that begins with .He PRP B-NP", tmp_path)
-    refuses(b"PK\x03\x04" + bytes(100), "another kind of file", tmp_path)
+    refuses(b"PK\x03\x04" + bytes(100), "a file of another kind", tmp_path)
     refuses(save({"w": np.zeros(3)}), "found 'another kind of file'", tmp_path)
     refuses(save({"w": np.zeros(3)}, {"format": "pt"}), "found 'pt'", tmp_path)
     refuses(pack("sparsecrf checkpoint", 2, {}, {}), "found 'sparsecrf checkpoint'", tmp_path)
@@ -273,20 +273,23 @@ def array(dtype="F64", shape=(1,), offsets=(0, 8)):
     ("data", "expected"),
     [
         (struct.pack("<Q", 2**63) + b"{}" + bytes(100), "header of 9223372036854775808"),
-        (struct.pack("<Q", 96) + b"{}", r"only the beginning \(10 bytes, header of 96\)"),
+        (struct.pack("<Q", 96) + b"{}", r"an incomplete one \(10 bytes, header of 96\)"),
         (with_header(b"[" * 100_000), "does not begin with"),
         (with_header(b'{"a":' + b"[" * 100_000), "not a JSON object"),
         (with_header(b'{"a":NaN}'), "not a JSON object"),
         (with_header(b'{"a":1' + b"0" * 10_000 + b"}"), "another kind of file"),
         (with_header(b'{"a":"\xff"}'), "not a JSON object"),
         (with_header(b'{"__metadata__":{"a":"1","a":"2"}}'), "not a JSON object .*expected distinct names"),
-        (with_header({"__metadata__": {"format": 1}}), "metadata that map names to texts"),
+        (with_header({"__metadata__": {"format": 1}}), "metadata that map names to strings"),
         (with_header(DESCRIBED | {"w": 3}, bytes(8)), "dtype, shape and data_offsets"),
         (with_header(DESCRIBED | {"w": array("F16")}, bytes(8)), "a dtype of"),
         (with_header(DESCRIBED | {"w": array(["F64"])}, bytes(8)), "a dtype of"),
-        (with_header(DESCRIBED | {"w": array(shape=[1.0])}, bytes(8)), "whole numbers below 2.63 as shape"),
-        (with_header(DESCRIBED | {"w": array(shape=[True])}, bytes(8)), "whole numbers below 2.63 as shape"),
-        (with_header(DESCRIBED | {"w": array(offsets=[-8, 0])}, bytes(8)), "whole numbers below 2.63 as data_offsets"),
+        (with_header(DESCRIBED | {"w": array(shape=[1.0])}, bytes(8)), "integers from 0 to 2.63 - 1 as shape"),
+        (with_header(DESCRIBED | {"w": array(shape=[True])}, bytes(8)), "integers from 0 to 2.63 - 1 as shape"),
+        (
+            with_header(DESCRIBED | {"w": array(offsets=[-8, 0])}, bytes(8)),
+            "integers from 0 to 2.63 - 1 as data_offsets",
+        ),
         (with_header(DESCRIBED | {"w": array(offsets=[0])}, bytes(8)), "two data_offsets"),
         (with_header(DESCRIBED | {"w": array(shape=[2**61])}, bytes(8)), "aligned bytes"),
         (with_header(DESCRIBED | {"w": array(shape=[2**40], offsets=[0, 2**43])}, bytes(8)), "found it at 0"),
@@ -333,9 +336,9 @@ def at(place, value):
         (change("features", at(-1, 10**9)), "expected ascending feature numbers below"),
         (change("features", lambda n: n.astype(np.int32)), "expected I64"),
         (change("labels.offsets", at(0, 1)), "labels: expected offsets of strings from 0 to 10, found 1 to 10"),
-        (change("labels.offsets", at(1, 9)), "labels: string 1: expected offsets that ascend to 10, found 9 before 8"),
-        (change("labels.offsets", at(1, -5)), "labels: string 0: expected offsets that ascend"),
-        (change("labels.offsets", at(1, 2**62)), "labels: string 0: expected offsets that ascend"),
+        (change("labels.offsets", at(1, 9)), "labels: string 1: expected ascending offsets up to 10, found 9 before 8"),
+        (change("labels.offsets", at(1, -5)), "labels: string 0: expected ascending offsets"),
+        (change("labels.offsets", at(1, 2**62)), "labels: string 0: expected ascending offsets"),
         (change("labels.offsets", at(-1, 2**62)), "labels: expected offsets of strings"),
         (change("labels.offsets", np.zeros(0, np.int64)), "labels: expected offsets of strings"),
         (change("labels.offsets", at(2, 9)), "labels: string 1: expected UTF-8, found byte 0xC3"),

@@ -112,7 +112,7 @@ def test_template_says_which_attributes(tmp_path):
     assert template.kinds == ["U", "T", "T"]
     two = CRF(rho1=0.3, template=template).fit(X, y).model_
     assert {two.vocabulary.attributes[x] for x in two.features.bigram_attribute.tolist()} <= {"T:a", "T:b", "t"}
-    with pytest.raises(InputError, match=r"CRF\+\+ has no lines T"):
+    with pytest.raises(InputError, match=r"CRF\+\+ does not support T... lines"):
         write_crfpp(two, tmp_path / "x")
 
 

@@ -89,9 +89,9 @@ def test_the_program(ready):
         (["train.txt", "--shard-tokens", "5"], 2, "--cache"),
         (["train.txt", "--cache", "cache", "--shard-tokens", "0"], 2, "--shard-tokens"),
         (["train.txt", "--cache-memory", "5"], 2, "--cache-memory 5 needs --cache"),
-        (["-", "--cache", "cache"], 1, "standard input: expected a file"),
+        (["-", "--cache", "cache"], 1, "standard input: expected a regular file"),
         (["train.txt", "--cache", "dev.txt"], 1, "expected a folder of encoded data or nothing, found a file"),
-        (["train.txt", "--cache", "none/cache"], 1, "to exist, found none"),
+        (["train.txt", "--cache", "none/cache"], 1, "none' does not exist"),
     ],
 )
 def test_what_is_refused(ready, arguments, status, expected):
@@ -134,4 +134,4 @@ def test_a_shard_that_is_shortened_in_place_is_an_error_not_a_crash(ready):
         "    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, "c"], capture_output=True, text=True, check=True)
-    assert "shard-00000.corpus: expected the file of a corpus, found 0 bytes; delete the folder c" in done.stdout
+    assert "shard-00000.corpus: expected a corpus file, found 0 bytes; delete the folder c" in done.stdout

@@ -199,7 +199,7 @@ def test_other_solvers_refuse(solver):
     ("options", "message"),
     [
         ({"penalty": "lasso"}, "penalty: expected one of elastic-net, group:attribute, .*, found 'lasso'"),
-        ({"penalty": "group:line"}, "penalty: expected names of attributes for group:line, found only ids"),
+        ({"penalty": "group:line"}, "penalty: group:line needs the names of attributes"),
         ({"penalty": "tree", "rho1": 0.0}, "penalty='tree' cannot be combined with rho1=0.0: .*; use rho1 above 0"),
         ({"penalty": "tree", "group_weight": -1.0}, "group_weight: expected a finite number >= 0, found -1.0"),
         ({"penalty": "tree", "rho2": np.nan}, "rho2: expected a finite number >= 0, found nan"),

@@ -162,12 +162,16 @@ def test_integers_frames_of_labels_and_flat_labels():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([["A", set()]], r"y, sequence 0, position 1: expected a set of labels, found an empty set; give None"),
+        (
+            [["A", set()]],
+            r"y, sequence 0, position 1: expected a set of labels, found an empty set; if any label is possible, give "
+            r"None",
+        ),
         ([["A", {"B", None}]], r"y, sequence 0, position 1: expected a set of labels, found None in it"),
         ([["A", {"B", 1}]], r"y, sequence 0, position 1: expected labels that are all text"),
         ([["A", {"B", ("C",)}]], r"sequence 0, position 1: expected labels that are text in a set, found tuple"),
         ([{"A", "B"}], r"y, sequence 0: expected a list with an entry for each token"),
-        ([[{"A", "B"}, {"B", "A"}]], r"training: expected labels, found none"),
+        ([[{"A", "B"}, {"B", "A"}]], r"training: the corpus has no labels"),
     ],
 )
 def test_wrong_sets(y, message):

@@ -192,14 +192,14 @@ def test_a_parameter_of_scikit_learn(old):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda old: CRF(prior=3), "prior: expected a Model or the file of one, found int"),
+        (lambda old: CRF(prior=3), "prior: expected a Model or a model file, found int"),
         (lambda old: CRF(prior=old, order=3), "prior cannot be combined with order=3"),
         (lambda old: CRF(prior=old, solver="sbcd"), "prior is not supported by solver='sbcd'"),
         (lambda old: CRF(prior=old, label_parts="|"), "prior cannot be combined with label_parts"),
-        (lambda old: CRF(prior=with_vectors()), "prior: expected a model without vectors"),
+        (lambda old: CRF(prior=with_vectors()), "prior: not supported for models with vectors"),
         (
             lambda old: CRF(prior=CRF(order=3, rho1=0.01).fit(X_OLD, Y_OLD).model_),
-            "found one with longer label n-grams",
+            "not supported for models with label n-grams longer than pairs",
         ),
         (lambda old: CRFCV(solver_options={"prior": old}), "'prior' is not supported by many fits"),
     ],

@@ -208,9 +208,8 @@ struct Inflater {
         }
         std::uint32_t promised = 0;  // big-endian
         for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);
-        if (promised != adler32(out))
-            throw InputError("zlib: expected the checksum of the content, found a different one");
-        if (!bits.at_end()) throw InputError("zlib: expected nothing after the checksum, found more bytes");
+        if (promised != adler32(out)) throw InputError("zlib: the checksum does not match the content");
+        if (!bits.at_end()) throw InputError("zlib: expected the end after the checksum, found more bytes");
     }
 };
 

@@ -20,7 +20,7 @@ class Parser {
     Json whole() {
         Json made = value(0);
         skip_blanks();
-        if (at_ != text_.size()) fail("nothing after the value");
+        if (at_ != text_.size()) fail("the end after the value");
         return made;
     }
 
@@ -41,7 +41,7 @@ class Parser {
     }
 
     Json value(int depth) {
-        if (depth > kDeepest) fail("at most 200 levels");
+        if (depth > kDeepest) fail("at most 200 nested levels");
         skip_blanks();
         Json made;
         if (peek() == '{') {

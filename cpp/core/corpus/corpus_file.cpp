@@ -140,11 +140,11 @@ class Reader {
             check_lists(ptr, label, taken(2), taken(1), static_cast<std::uint32_t>(c.n_labels));
             c.label_sets = ListPool(std::move(ptr), std::move(label), {});
             for (std::uint32_t set = 1; set < c.label_sets.size(); ++set) {
-                if (c.label_sets.length(set) < 2) wrong("label sets of two labels or more", c.label_sets.length(set));
+                if (c.label_sets.length(set) < 2) wrong("label sets of at least two labels", c.label_sets.length(set));
             }
         }
         if (at_ != file_->bytes().size())
-            wrong("the end after its last array", file_->bytes().size() - at_, " more bytes");
+            wrong("the end of the file after the last array", file_->bytes().size() - at_, " more bytes");
         check_sequences(c);
         check_digest();
         return c;
@@ -158,11 +158,11 @@ class Reader {
 
     void read_header() {
         const std::span<const std::byte> bytes = file_->bytes();
-        if (bytes.size() < sizeof(Header)) wrong("the file of a corpus", bytes.size(), " bytes");
+        if (bytes.size() < sizeof(Header)) wrong("a corpus file", bytes.size(), " bytes");
         std::memcpy(&header_, bytes.data(), sizeof(Header));
         at_ = sizeof(Header);
-        if (header_.magic != kMagic) wrong("the file of a corpus", "another kind of file");
-        if (header_.order != kOrder) wrong("the byte order of this machine", "another one");
+        if (header_.magic != kMagic) wrong("a corpus file", "a file of another kind");
+        if (header_.order != kOrder) wrong("the byte order of this machine", "a different one");
         if (header_.version != kPlain && header_.version != kWithLabelSets) {
             wrong(message("version ", kPlain, " or ", kWithLabelSets), "version ", header_.version);
         }
@@ -204,7 +204,7 @@ class Reader {
                      const char* id_name, std::uint32_t n) const {
         if (ptr.size() < 2 || ptr.size() > 0xffffffffu)
             wrong(message("2 to 2^32 - 1 numbers of ", ptr_name), ptr.size());
-        if (ptr[0] != 0 || ptr[1] != 0) wrong(message(ptr_name, " to begin with the empty list"), ptr[1]);
+        if (ptr[0] != 0 || ptr[1] != 0) wrong(message(ptr_name, " to begin with an empty list"), ptr[1]);
         if (ptr.back() != static_cast<std::int64_t>(id.size())) {
             wrong(message(ptr_name, " to end with ", id.size()), ptr.back());
         }
@@ -231,8 +231,7 @@ class Reader {
             wrong(message("offsets from 0 to ", P), c.offsets[0], " to ", c.offsets[N]);
         }
         for (std::size_t i = 0; i < N; ++i) {
-            if (c.offsets[i + 1] <= c.offsets[i])
-                wrong("offsets that ascend", c.offsets[i + 1], " after ", c.offsets[i]);
+            if (c.offsets[i + 1] <= c.offsets[i]) wrong("ascending offsets", c.offsets[i + 1], " after ", c.offsets[i]);
         }
         for (const std::int32_t y : c.labels) {
             const bool is_set = y < 0 && label_set_of(y) < c.label_sets.size();
@@ -245,7 +244,7 @@ class Reader {
         check_length("token_weight", c.token_weight.size(), P, true);
         for (const Array<double>* weights : {&c.sequence_weight, &c.token_weight}) {
             for (const double w : *weights) {
-                if (!(w >= 0.0) || !std::isfinite(w)) wrong("weights that are finite and >= 0", w);
+                if (!(w >= 0.0) || !std::isfinite(w)) wrong("finite weights >= 0", w);
             }
         }
     }

@@ -28,7 +28,7 @@ void reject_duplicates(const std::vector<std::uint64_t>& keys, const char* kind)
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end()) {
         throw InputError(
-            message("expected distinct ", kind, " features, found one of attribute ", *twice >> 32, " twice"));
+            message("expected distinct ", kind, " features, found a feature of attribute ", *twice >> 32, " twice"));
     }
 }
 
@@ -92,14 +92,15 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
             ++made.class_ptr[static_cast<std::size_t>(numbering.classes.attribute(n)) + 1];
             made.class_pair.push_back(static_cast<std::uint32_t>(numbering.classes.cell(n)));
             if (!made.parts->has_features(made.class_pair.back())) {
-                throw InputError(message("feature number ", n,
-                                         ": expected a pair of classes of several labels, found one pair of labels"));
+                throw InputError(message(
+                    "feature number ", n,
+                    ": expected a pair of classes that stands for several pairs of labels, found a single pair"));
             }
         }
     }
     if (made.n_class() > 0 && made.n_ngram() > 0) {
-        throw InputError(message("expected pairs of classes of labels or label n-grams, found ", made.n_class(),
-                                 " and ", made.n_ngram()));
+        throw InputError(
+            message("expected either class pairs or label n-grams, found ", made.n_class(), " and ", made.n_ngram()));
     }
     std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
     std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());

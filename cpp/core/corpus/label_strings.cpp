@@ -58,7 +58,7 @@ NgramTable::NgramTable(std::int64_t n_labels) : n_labels_(static_cast<int>(n_lab
 
 std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_t> labels) {
     if (attribute < 0 || attribute > kMaxAttributes) {
-        throw InputError(message("n-gram: expected an attribute of at least 0, found ", attribute));
+        throw InputError(message("n-gram: expected an attribute >= 0, found ", attribute));
     }
     if (labels.size() < 3 || labels.size() > kLongestNgram) {
         throw InputError(message("n-gram: expected 3 to ", kLongestNgram, " labels, found ", labels.size()));
@@ -87,7 +87,7 @@ std::vector<std::int64_t> NgramTable::add_all(std::span<const std::int32_t> attr
     for (std::size_t k = 0; k < attribute.size(); ++k) {
         const auto n = static_cast<std::size_t>(std::max(length[k], 0));
         if (n > labels.size() - first) {
-            throw InputError(message("n-grams: expected ", first + n, " labels or more, found ", labels.size()));
+            throw InputError(message("n-grams: expected at least ", first + n, " labels, found ", labels.size()));
         }
         out.push_back(add(attribute[k], labels.subspan(first, n)));
         first += n;

@@ -57,7 +57,7 @@ std::vector<std::uint8_t> pack_numbers(std::span<const std::int64_t> numbers) {
     std::int64_t before = 0;
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         if (numbers[k] < before || (k > 0 && numbers[k] == before)) {
-            throw InputError(message("number ", k, ": expected more than ", before, ", found ", numbers[k]));
+            throw InputError(message("number ", k, ": expected a number above ", before, ", found ", numbers[k]));
         }
         put(static_cast<std::uint64_t>(numbers[k] - before), out);
         before = numbers[k];
@@ -75,7 +75,8 @@ std::vector<std::int64_t> unpack_numbers(std::span<const std::uint8_t> bytes, st
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         const std::int64_t more = left.number();
         if (more > INT64_MAX - before || (k > 0 && more == 0)) {
-            throw InputError(message("number ", k, ": expected one above ", before, " and below 2^63, found another"));
+            throw InputError(
+                message("number ", k, ": expected a number above ", before, " and below 2^63, found a different one"));
         }
         numbers[k] = before += more;
     }
@@ -89,7 +90,7 @@ std::vector<std::uint8_t> pack_names(const StringTable& names) {
     for (std::uint32_t k = 0; k < names.size(); ++k) {
         const std::string_view name = names[k];
         if (k > 0 && name <= before) {
-            throw InputError(message("name ", k, ": expected one after '", before, "', found '", name, "'"));
+            throw InputError(message("name ", k, ": expected a name after '", before, "', found '", name, "'"));
         }
         const auto size = static_cast<std::int64_t>(name.size());
         const std::int64_t most = std::min({size, static_cast<std::int64_t>(before.size()), kMostShared});
@@ -121,7 +122,7 @@ StringTable unpack_names(std::span<const std::uint8_t> bytes) {
         name += left.text(rest);
         if (ptr.size() > 1 && name <= before) {
             throw InputError(
-                message("string ", ptr.size() - 1, ": expected strings in ascending order, found a smaller one"));
+                message("string ", ptr.size() - 1, ": expected strings in ascending order, found a smaller string"));
         }
         text += name;
         ptr.push_back(static_cast<std::int64_t>(text.size()));

@@ -59,7 +59,7 @@ StringTable::StringTable(std::span<const std::uint8_t> bytes, std::span<const st
     }
     for (std::size_t k = 0; k + 1 < ptr.size(); ++k) {
         if (ptr[k] > ptr[k + 1] || ptr[k + 1] > end) {
-            throw InputError(message("string ", k, ": expected offsets that ascend to ", end, ", found ", ptr[k],
+            throw InputError(message("string ", k, ": expected ascending offsets up to ", end, ", found ", ptr[k],
                                      " before ", ptr[k + 1]));
         }
     }

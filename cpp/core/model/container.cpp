@@ -43,7 +43,7 @@ Header read_header(std::span<const std::byte> file, const std::string& source, s
     std::uint64_t length = 0;
     for (int k = 7; k >= 0; --k) length = length << 8 | std::to_integer<std::uint64_t>(file[k]);
     if (length > std::min<std::uint64_t>(kLongestHeader, file.size() - 8) || length % 8 != 0) {
-        throw wrong("another kind of file, or only the beginning (", file.size(), " bytes, header of ", length, ")");
+        throw wrong("a file of another kind, or an incomplete one (", file.size(), " bytes, header of ", length, ")");
     }
     std::string_view text(reinterpret_cast<const char*>(file.data()) + 8, static_cast<std::size_t>(length));
     if (!text.starts_with('{')) throw wrong("a header that does not begin with {");
@@ -64,7 +64,7 @@ std::map<std::string, std::string> read_metadata(const Json& header, const std::
         good = found->items[k].is(Json::Kind::text);
         if (good) made[found->names[k]] = found->items[k].text;
     }
-    if (!good) throw InputError(source + ": expected metadata that map names to texts, found other metadata");
+    if (!good) throw InputError(source + ": expected metadata that map names to strings, found other metadata");
     return made;
 }
 
@@ -108,7 +108,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
             if (const auto value = number.whole()) made.push_back(*value);
         }
         if (!list.is(Json::Kind::array) || made.size() != list.items.size()) {
-            throw wrong("whole numbers below 2^63 as ", what, ", found other values");
+            throw wrong("integers from 0 to 2^63 - 1 as ", what, ", found other values");
         }
         return made;
     };
@@ -183,7 +183,7 @@ std::string StoredArray::described() const { return message(dtype, '[', joined(s
 std::span<const std::byte> Container::checked(const std::string& name, std::string_view dtype,
                                               std::int64_t length) const {
     const auto found = arrays.find(name);
-    if (found == arrays.end()) throw InputError(message(source, ": expected an array ", name, ", found none"));
+    if (found == arrays.end()) throw InputError(message(source, ": array ", name, " is missing"));
     const StoredArray& array = found->second;
     if (array.dtype != dtype || array.shape.size() != 1 || (length != kAny && array.shape[0] != length)) {
         throw InputError(message(source, ": ", name, ": expected ", dtype, '[',

@@ -75,7 +75,7 @@ void Sequence::add_vector(std::span<const double> values) {
     const ModelParts& parts = model_->parts();
     const std::string where = message("position ", n_tokens_);
     const auto width = static_cast<std::size_t>(model_->vector_width());
-    if (width == 0) throw InputError(where + ": expected no vector, since the model uses none, found one");
+    if (width == 0) throw InputError(where + ": found a vector, but this model does not use vectors");
     if (values.size() != width) {
         throw InputError(message(where, ": expected a vector of ", width, " numbers, found ", values.size()));
     }

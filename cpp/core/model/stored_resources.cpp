@@ -72,7 +72,7 @@ std::string named_file(const std::string& path, const std::string& where, const 
     const bool moved = !std::filesystem::exists(path, ignored) && std::filesystem::exists(beside, ignored);
     try {
         if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-            throw InputError(message(where, ": expected ", path, " to be a file, found something else"));
+            throw InputError(message(where, ": expected ", path, " to be a regular file"));
         }
         const FileMemory file(moved ? beside : std::filesystem::path(path), FileMemory::Kind::kCopy);
         return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};

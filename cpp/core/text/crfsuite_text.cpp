@@ -43,7 +43,7 @@ void CrfsuiteReader::open(std::string_view piece) {
     if (!blank && piece.find('\t') == std::string_view::npos && piece.find(' ') != std::string_view::npos) {
         throw InputError(
             message(source_, ", line ", line_,
-                    ": expected CRFsuite's format, a label, a TAB and attributes, found blanks and no TAB"));
+                    ": expected a label, a tab and attributes (CRFsuite's format), found blanks but no tab"));
     }
     rest_ = line_ == 1 ? without_mark(piece) : piece;
 }

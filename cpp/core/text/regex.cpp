@@ -68,7 +68,7 @@ Regex::Regex(std::string_view expression, std::optional<Error>& error, bool byte
         if (at < expression.size() && (expression[at] == '*' || expression[at] == '?')) {
             item.repeat = expression[at] == '*' ? Repeat::any : Repeat::optional;
             if (++repeats_ > kMostRepeats) {
-                error = Error{at, message("expected at most ", kMostRepeats, " of * and ?, found more")};
+                error = Error{at, message("expected at most ", kMostRepeats, " repetitions (* or ?), found more")};
                 return;
             }
             ++at;

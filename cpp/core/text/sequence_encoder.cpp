@@ -31,8 +31,9 @@ void SequenceEncoder::read_words(const Rows& rows, std::int64_t n_observed) {
 
 void SequenceEncoder::check_words(std::int64_t length) const {
     if (!wants_words() || static_cast<std::int64_t>(words_here_.size()) == length) return;
-    throw InputError(message("sequence ", builder_.n_seen(),
-                             ": expected words or rows of columns, whose words have vectors, found other tokens"));
+    throw InputError(message(
+        "sequence ", builder_.n_seen(),
+        ": expected tokens that are words or rows of columns, so that vectors can be looked up, found other tokens"));
 }
 
 Corpus SequenceEncoder::build(std::int64_t n_labels) {

@@ -16,7 +16,8 @@ void check_distinct(const Template::Resources& resources) {
     for (std::size_t k = 0; k < resources.size(); ++k) {
         for (std::size_t j = 0; j < k; ++j) {
             if (resources[j]->name() != resources[k]->name()) continue;
-            throw InputError(message("resources: expected different names, found two called ", resources[k]->name()));
+            throw InputError(
+                message("resources: expected different names, found two resources called ", resources[k]->name()));
         }
     }
 }
@@ -117,8 +118,8 @@ struct Template::Parser {
     void count(WordFunction& made) {
         take(',', "',' and a number of characters");
         const std::size_t start = at;
-        made.n = integer(false, "a number of characters, a whole number from 1");
-        if (made.n == 0) fail("a number of characters, a whole number from 1", start);
+        made.n = integer(false, "a number of characters (an integer from 1)");
+        if (made.n == 0) fail("a number of characters (an integer from 1)", start);
     }
 
     // The index of a word function, shared by all macros with the same arguments.
@@ -150,13 +151,13 @@ struct Template::Parser {
             item.row.absolute = true;
             ++at;
         }
-        item.row.offset = integer(true, "a row, a whole number");
+        item.row.offset = integer(true, "a row (an integer)");
         if (item.macro == 'e') {
             take(']', "']'");
             return item;
         }
         take(',', "',' and a column");
-        item.column = integer(false, "a column, a whole number from 0");
+        item.column = integer(false, "a column (an integer from 0)");
         if (item.macro == 't' || item.macro == 'm') item.index = regex();
         if (is_function) item.index = function(letter, item.column);
         take(']', "']'");

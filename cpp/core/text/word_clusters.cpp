@@ -69,8 +69,8 @@ void WordClusters::add(const std::vector<std::string_view>& sentence) {
 }
 
 void WordClusters::begin(std::int64_t n_classes, std::int64_t min_count) {
-    if (begun_) throw InputError("clusters: expected one call of begin(), found a second");
-    if (n_classes < 1) throw InputError(message("clusters: expected 1 or more of them, found ", n_classes));
+    if (begun_) throw InputError("clusters: begin() may be called only once");
+    if (n_classes < 1) throw InputError(message("clusters: expected at least 1 cluster, found ", n_classes));
     for (std::uint32_t id = 0; id < table_.size(); ++id) {
         if (counts_[id] >= min_count) words_.push_back(id);
     }

@@ -27,7 +27,7 @@ const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
     if (!corpus.token_weight.empty()) throw InputError("dual ascent: token weights are not supported");
     if (corpus.n_dense > 0) throw InputError("dual ascent: dense columns are not supported");
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
-        if (!is_known(corpus.labels[t])) throw InputError("dual ascent: expected all labels, found missing ones");
+        if (!is_known(corpus.labels[t])) throw InputError("dual ascent: missing labels are not supported");
     }
     return corpus;
 }

@@ -44,7 +44,7 @@ Online::Online(const Corpus& corpus, const FeatureSet& features, const Options& 
     const LabelPairs pairs(n_labels_);
     for (std::int64_t k = 0; k < features.n_bigram(); ++k) {
         const std::uint32_t pair = features.bigram_pair[static_cast<std::size_t>(k)];
-        if (pairs.is_start(pair)) throw InputError("online learning: expected no feature of a start label, found one");
+        if (pairs.is_start(pair)) throw InputError("online learning: features of the start label are not supported");
         transition_[pair] = features.n_unigram() + k;
     }
     std::int64_t longest = 0;

@@ -49,7 +49,7 @@ class AuditOptions:
     by: By = option(
         By.SENTENCE, "What to keep together in one fold: sentences, or documents, which begin with -DOCSTART-."
     )
-    rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. The larger, the fewer nonzero weights.", metavar="X", min=0)
+    rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights.", metavar="X", min=0)
     rho2: float = option(RHO2, RHO2_OPTION)
     threads: int = option(0, THREADS)
     seed: int = option(0, "Random seed for assigning sequences to folds.", metavar="N", min=0)
@@ -125,7 +125,7 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
     check_readable(*files, *recipe.files(resources=False))
     check_writable(*output, inputs.save_recipe, inputs=[*files, *recipe.files()])
     if len({os.path.realpath(name) for name in output}) < len(output):
-        raise OptionError("--output: one file is given twice; give each its own file")
+        raise OptionError("--output: the same file is given twice; give different files")
     check_distinct({"output": next(iter(output), None), "save_recipe": inputs.save_recipe})
 
 
@@ -148,7 +148,7 @@ def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
 
 
 def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: list[Any], *, quiet: bool) -> list[Judged]:
-    """The folds; after Ctrl-C, only those that are done."""
+    """Judge the folds; after Ctrl-C, return only those that are done."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.contrib.audit.out_of_fold import judged_folds
     from sparsecrf.path.folds import documents

@@ -141,12 +141,14 @@ def convert(
         raise typer.BadParameter(f"expected {_ONE_OF}, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
         raise typer.BadParameter(
-            "expected only the name of a tool for models, found one followed by :", param_hint="--from, --to"
+            "expected the name of a tool without ':', because this converts a model", param_hint="--from, --to"
         )
     if template is not None and not (is_data and FORMATS[names[0]].takes_template):
         raise typer.BadParameter(f"not supported for {from_} files; leave it out", param_hint="--template")
     if not is_data and "-" in (source, target):
-        raise typer.BadParameter("expected file names for models, found -", param_hint="IN, OUT")
+        raise typer.BadParameter(
+            "models need file names; - (standard input or output) works only for data", param_hint="IN, OUT"
+        )
     if not is_data and "crfsuite" in (from_, to) and encoding is not None:
         raise typer.BadParameter("not supported for CRFsuite models, whose names are UTF-8", param_hint="--encoding")
     check_readable(source, template)

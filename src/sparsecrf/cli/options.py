@@ -18,7 +18,7 @@ from sparsecrf.options import option, options_of
 
 
 def as_typer(declared: Declared, names: tuple[str, ...] = ()) -> Any:
-    """An option or argument as Typer declares it; `names` of an option that has none of its own."""
+    """An option or argument as Typer declares it; `names` are used if the option has no names of its own."""
     names = declared.names or names
     if not names:
         return typer.Argument(help=declared.help, metavar=declared.metavar)
@@ -112,8 +112,8 @@ class Inputs:
     )
     vectors: str | None = option(
         None,
-        "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (per line a "
-        "word and its numbers), or a NumPy file. The model file contains them.",
+        "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (a word and its "
+        "numbers on each line), or a NumPy file. The model file contains them.",
         panel="Data",
         metavar="FILE",
         capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),

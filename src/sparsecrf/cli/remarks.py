@@ -59,7 +59,8 @@ def unknown_remark(
 
 
 def name_remark(format: Format, output: str) -> str | None:
-    """A warning if the name of the output promises another format than that of the input, which is written."""
+    """A warning if the name of the output suggests a format other than that of the input: the input's format is
+    written."""
     by_name = format_of(output)
     if by_name is COLUMNS or by_name.suffix == (format.suffix or (".jsonl" if isinstance(format, PlainText) else "")):
         return None
@@ -123,7 +124,7 @@ class SeenDocuments:
         self._source, self._missing = source, isinstance(format, Documents)
 
     def watched(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
-        """Pass on the pieces of the file and look for documents in them."""
+        """Yield the pieces of the file unchanged, and look for documents in them."""
         for piece in pieces:
             self._missing = self._missing and MARK.encode() not in piece.data
             yield piece

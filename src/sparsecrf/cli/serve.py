@@ -27,12 +27,18 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on (0 for any free port).")] = 8000,
     threads: Annotated[
-        int, typer.Option("--threads", min=0, metavar="N", help="Requests labelled at a time (0 for one per core).")
+        int,
+        typer.Option(
+            "--threads", min=0, metavar="N", help="Number of requests labelled at a time (0 for one per core)."
+        ),
     ] = 0,
     max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="Size limit of a request.")] = 4.0,
     max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Token limit of a request.")] = 100_000,
     time_limit: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Seconds allowed to send a request, and again to answer it.")
+        float,
+        typer.Option(
+            min=0.1, metavar="S", help="Time limit in seconds for receiving a request, and again for answering it."
+        ),
     ] = 30.0,
     token_file: Annotated[
         str | None,

@@ -75,7 +75,7 @@ def suggest(
 
     to_file = None if output == "-" else output
     if pool == model == "-":
-        raise OptionError("--model: expected a file, found standard input")
+        raise OptionError("--model: expected a file, found - (standard input)")
     check_readable(model, pool)
     check_writable(to_file, rest, inputs=[model, pool])
     check_distinct({"output": to_file, "rest": rest})

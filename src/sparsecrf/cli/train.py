@@ -79,7 +79,7 @@ class RunOptions:
     dask: str | None = option(
         None,
         "Train on the workers of this Dask scheduler (tcp://...), or on N workers started here (local:N). TRAIN "
-        "may then contain patterns and URLs; each file is a partition, a large one several.",
+        "may then contain patterns and URLs; each file is a partition, and large files are split.",
         panel=LONG_RUNS,
         metavar="ADDRESS|local:N",
         capabilities=has(Trait.SHARDS, Trait.SEVERAL_SHARDS, Trait.ON_CLUSTER),

@@ -70,7 +70,9 @@ def _logged(path: str) -> tuple[int, int]:
             try:
                 n = max(n, 1 + int(json.loads(line)["iter"]))
             except (ValueError, TypeError, LookupError, OverflowError):
-                raise InputError(f"{path}, line {number}: expected a record of a log, found {line[:40]!r}") from None
+                raise InputError(
+                    f"{path}, line {number}: expected a JSON record of the log, found {line[:40]!r}"
+                ) from None
             length += len(line)
     return n, length
 
@@ -86,7 +88,7 @@ def size(data: Dataset, virtual: int) -> str:
 
 
 def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
-    """What training takes from the model `name` of --init or --prior."""
+    """A message about what training takes from the model `name` of --init or --prior."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
     if model.template is not None and data.recipe.template is None and data.recipe.features is None:
@@ -150,7 +152,7 @@ def peak_rss_mb() -> float | None:
 
 @dataclass(frozen=True)
 class DevScores:
-    """How good a model is on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
+    """Scores of a model on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
     not encode chunks. For chunks the token error says little, since most tokens are outside all chunks."""
 
     tokens: WrongTokens
@@ -215,8 +217,8 @@ def empty_model(found: Fit, data: Dataset) -> str | None:
 
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
-    """What a smaller model would save, if the penalties were the defaults; None if they were not, if the saving is
-    small, or if the penalties were on differences from a prior. `asked` is the requested rho1."""
+    """A message about what a smaller model would save, if the run used the default penalties. None if it did not, if
+    the saving is small, or if the penalties applied to differences from a prior. `asked` is the requested rho1."""
     n = len(found.w)
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:

@@ -78,7 +78,7 @@ class HMM:
         many weights as possible are zero.
         """
         if not all(np.all(p > 0.0) for p in (self.initial, self.transition, self.emission)):
-            raise InputError("expected positive probabilities, found a zero, whose logarithm is infinite")
+            raise InputError("expected positive probabilities (their logarithm is used), found 0")
         mu = {
             (x, y): w
             for x, column in zip(self.symbols, np.log(self.emission).T, strict=True)
@@ -102,8 +102,8 @@ def paper_hmm() -> HMM:
     """The paper's HMM: 6 labels, 5 symbols, sequences of 5, Bayes error 15.4 %.
 
     The paper describes it in words. The description leaves little choice:
-    - Transitions are uniform except for two label pairs. Rows sum to one, so both are in the same row: what one
-      has above 1/6, the other has below.
+    - Transitions are uniform except for two label pairs. Rows sum to one, so both are in the same row: one exceeds 1/6
+    by the amount by which the other falls short of it.
     - Six dominant emissions and five symbols: two labels share a symbol. They are the "very ambiguous" ones,
       told apart by that one row of transitions alone.
     This leaves two numbers and one equation, bayes_error() = 0.154. The likelier pair has 0.3, a choice (0.28 to
@@ -119,7 +119,8 @@ def paper_hmm() -> HMM:
 
 
 def _draw(p: FloatArray, rng: np.random.Generator) -> NDArray[np.intp]:
-    """One outcome for every row of p[n, K]; rounding of the last cumulative sum cannot draw beyond K - 1."""
+    """Draw one outcome for every row of p[n, K]; rounding of the last cumulative sum cannot yield an outcome beyond K -
+    1."""
     beyond = rng.random((len(p), 1)) >= np.cumsum(p, axis=1)
     drawn: NDArray[np.intp] = np.minimum(beyond.sum(axis=1), p.shape[1] - 1)
     return drawn

@@ -82,7 +82,7 @@ def _read(made: WordClusters, text: list[bytes], files: Iterable[str | os.PathLi
 
 
 def _blocks(path: str | os.PathLike[str]) -> Iterator[Piece]:
-    """Whole lines of a file."""
+    """Read a file in pieces of whole lines."""
     with open(path, "rb") as file:
         line = 1
         while block := file.read(_BLOCK):

@@ -46,7 +46,7 @@ def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
         else:
             rows = next(given, None)
             if rows is None:
-                raise InputError(f"dense: expected a matrix for each sequence, found only {i} matrices")
+                raise InputError(f"dense: expected a matrix for each sequence, found only {i}")
         rows = np.asarray(rows)
         if len(rows) != len(tokens):
             raise InputError(f"sequence {i}: expected a vector for each of {len(tokens)} tokens, found {len(rows)}")

@@ -57,6 +57,6 @@ class PieceEncoder:
         if self.n_sequences == 0:
             raise InputError(f"{files}: expected at least one sequence, found none")
         if len(self.vocabulary.labels) == 0:
-            raise InputError(f"{files}: expected labels, found only missing ones")
+            raise InputError(f"{files}: expected labels, but all are missing")
         corpus: Corpus = self._encoder.build()
         return corpus

@@ -29,8 +29,8 @@ class LabelNames:
         """Raise if all labels were missing."""
         if self.kind is None and self.n_missing > 0:
             raise InputError(
-                f"y: expected at least one label, found None for all {self.n_missing}; labels that are not known "
-                "are None, the others text or integers"
+                f"y: expected at least one label, found None for all {self.n_missing}; use None only for unknown "
+                "labels; other labels are text or integers"
             )
 
     def _name(self, label: Any, what: str, i: int, t: int) -> Any:
@@ -59,8 +59,8 @@ class LabelNames:
         if not labels or None in labels:
             found = "None in it" if labels else "an empty set"
             raise InputError(
-                f"{what}, sequence {i}, position {t}: expected a set of labels, found {found}; give None instead of a "
-                "set where any label is possible"
+                f"{what}, sequence {i}, position {t}: expected a set of labels, found {found}; if any label is "
+                "possible, give None instead of a set"
             )
         names = frozenset(self._name(label, what, i, t) for label in labels)
         return next(iter(names)) if len(names) == 1 else names

@@ -14,8 +14,8 @@ def candidate_labels(
 ) -> list[list[Any]]:
     """The labels y for training, with each None replaced by the set of labels that a dictionary lists for the word.
 
-    `words` are the words of the sequences in y. A label stays None, which allows any label, if the dictionary does not
-    have the word. All other labels stay unchanged.
+    `words` are the words of the sequences in y. If the dictionary does not contain the word, the label stays None,
+    which allows any label. All other labels stay unchanged.
     """
     sets = {word: frozenset([labels] if isinstance(labels, str) else labels) for word, labels in dictionary.items()}
     for word, labels in sets.items():

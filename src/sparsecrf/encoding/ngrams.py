@@ -37,7 +37,7 @@ class Ngrams(NamedTuple):
         return table
 
     def strings(self) -> list[tuple[int, ...]]:
-        """The labels of each."""
+        """The labels of each n-gram."""
         import numpy as np
 
         ends = np.cumsum(self.length)

@@ -113,7 +113,7 @@ class Recipe:
         if isinstance(self.vectors, (str, os.PathLike)):
             if os.fspath(self.vectors).endswith(".npy") and self.vectors_words is None:
                 raise OptionError(
-                    f"{self['vectors']} {self.vectors} needs {self['vectors_words']}: the words of its rows"
+                    f"{self['vectors']} {self.vectors} needs {self['vectors_words']}: a file with the words of its rows"
                 )
             check_files(self.vectors, self.vectors_words)
             named += [self.vectors, self.vectors_words]
@@ -268,7 +268,10 @@ class Recipe:
             lines = self.template
             given |= {"template": _as_lines(lines.text), "boundary": lines.boundary, "bytes": lines.bytes}
         if self.resources:
-            raise InputError(f"{path}, resources: expected files by name (lexicon, clusters, classes), found objects")
+            raise InputError(
+                f"{path}, resources: recipe files need resources that were read from files (lexicon, clusters, "
+                "classes), found objects"
+            )
         write_settings(given, os.fspath(path))
 
 

@@ -25,8 +25,8 @@ from sparsecrf.files.atomic import write_atomically
 
 TABLES = ("lexicon", "clusters", "classes")  #: resources: files by name
 _TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a table of names and files"
-_COUNT, _NUMBER, _NAMES = "a whole number of 0 or more", "a number above 0", "bias, all or a list of attributes"
-_WINDOW, _WIDEST = "a whole number from 0 to 10", 10
+_COUNT, _NUMBER, _NAMES = "an integer >= 0", "a number above 0", "bias, all or a list of attributes"
+_WINDOW, _WIDEST = "an integer from 0 to 10", 10
 #: Allowed entries of a recipe file, by key.
 SETTINGS = {
     **dict.fromkeys(("format", "features", "boundary", "missing", "label_sets", "encoding"), _TEXT),
@@ -45,7 +45,7 @@ def read_settings(source: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for key, value in _parsed(source).items():
         if key not in SETTINGS:
-            raise InputError(f"{source}, {key}: expected one of {', '.join(SETTINGS)}, found another key")
+            raise InputError(f"{source}, {key}: unknown setting; expected one of {', '.join(SETTINGS)}")
         _check(value, key, source)
         given[key] = _placed(value, SETTINGS[key], partial(os.path.join, os.path.dirname(source)))
     return given
@@ -95,7 +95,7 @@ def _parsed(source: str) -> dict[str, Any]:
 
             entries = tomllib.loads(content.decode())
     except ImportError:
-        raise InputError(f"{source}: expected JSON (*.json), since Python before 3.11 cannot read TOML") from None
+        raise InputError(f"{source}: expected JSON (*.json), because Python before 3.11 cannot read TOML") from None
     except ValueError as error:
         raise InputError(f"{source}: expected {kind}, found other content ({error})") from None
     if not isinstance(entries, dict):

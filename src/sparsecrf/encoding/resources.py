@@ -103,7 +103,7 @@ class Resource(_core.Resource):
         if found.sha256 != record["sha256"]:
             raise InputError(
                 f"{source}: expected the file that the model was trained with, with the SHA-256 checksum "
-                f"{record['sha256']}, found another"
+                f"{record['sha256']}, found a different one"
             )
         return found
 
@@ -127,7 +127,7 @@ _STORED = {"name", "kind", "sha256", "content"}
 
 
 def checked(given: Any, option: str = "resources") -> list[Resource]:
-    """Resources that a user has given as a list."""
+    """The resources that a user passed, as a list."""
     made = [] if given is None else [given] if isinstance(given, Resource) else list(given)
     for resource in made:
         if not isinstance(resource, Resource):
@@ -139,7 +139,7 @@ def checked(given: Any, option: str = "resources") -> list[Resource]:
 
 def _read(path: Path, what: str) -> bytes:
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe could block
-        raise InputError(f"{what}: expected {os.fspath(path)} to be a file, found something else")
+        raise InputError(f"{what}: expected {os.fspath(path)} to be a regular file")
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -154,14 +154,14 @@ def where_it_is(path: str, model: str) -> str:
 
 
 def _unpacked(record: dict[str, Any], where: str) -> bytes:
-    """The content, never more than the promised size."""
+    """The unpacked content, never more than the stated size."""
     try:
         packed, unpacker = base64.b64decode(record["content"], validate=True), zlib.decompressobj()
         if record["bytes"] // _MOST_TIMES > len(packed):
             raise ValueError(f"{record['bytes']} bytes from {len(packed)}")
         content = unpacker.decompress(packed, record["bytes"] + 1)
         if not unpacker.eof or unpacker.unused_data:  # the stream ends with its checksum
-            raise ValueError("a stream that does not end where it should")
+            raise ValueError("a stream of the wrong length")
     except (ValueError, zlib.error) as error:
         raise InputError(f"{where}: expected the packed content of {record['name']!r:.40}, found {error}") from error
     return content

@@ -60,7 +60,7 @@ class Template(_core.Template):
         """
         if isinstance(given, Template):
             if resources:
-                raise InputError("resources: expected them in the Template itself, Template(..., resources=...)")
+                raise InputError("resources: pass them to the Template: Template(..., resources=...)")
             if (boundary, bytes) in (("crf++", False), (given.boundary, given.bytes)):
                 return given
             other = given.boundary if boundary == "crf++" else boundary

@@ -44,7 +44,8 @@ class UnknownLabels:
         if len(self.at) == self.n_labelled:
             some = ", ".join(map(repr, known[:_SHOWN]))
             raise InputError(
-                f"{what}: expected labels of the training data ({some}, ...), found only {names}; are these the labels?"
+                f"{what}: expected labels of the training data ({some}, ...), found only {names}; is this the right "
+                "file and label column?"
             )
         return (
             f"{what}: {len(self.at):,} of {self.n_labelled:,} tokens have labels that the training data do not have, "

@@ -32,9 +32,9 @@ def is_npy(path: Path) -> bool:
 def check_files(path: Path, words: Path | None) -> None:
     """Raise for missing files and invalid combinations."""
     if is_npy(path) and words is None:
-        raise InputError(f"{os.fspath(path)}: expected a second file with the words of its rows, found none")
+        raise InputError(f"{os.fspath(path)}: an .npy file of vectors needs a second file with the words of its rows")
     if words is not None and not is_npy(path):
-        raise InputError(f"{os.fspath(path)}: expected no file of words, which only .npy files need, found one")
+        raise InputError(f"{os.fspath(path)}: this is not an .npy file, so it cannot have a separate file of words")
     for file in (path, *(() if words is None else (words,))):
         if not os.path.isfile(file):  # a pipe could block
             found = "something else" if os.path.exists(file) else "none"
@@ -119,7 +119,7 @@ def _matrix(path: Path) -> NDArray[Any]:
         raise InputError(f"{os.fspath(path)}: expected an array of numbers, found {error}") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
         found = f"shape {matrix.shape} of {matrix.dtype}"
-        raise InputError(f"{os.fspath(path)}: expected numbers with a row for each word, found {found}")
+        raise InputError(f"{os.fspath(path)}: expected a matrix of numbers with a row for each word, found {found}")
     return matrix
 
 

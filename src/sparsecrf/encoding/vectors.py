@@ -59,7 +59,7 @@ class WordVectors:
     ) -> None:
         for name, number in (("column", column), ("window", window)):
             if type(number) is not int or number < 0:
-                raise InputError(f"vectors, {name}: expected a whole number of 0 or more, found {number!r}")
+                raise InputError(f"vectors, {name}: expected an integer >= 0, found {number!r}")
         if window > WIDEST_WINDOW:
             raise InputError(f"vectors, window: expected at most {WIDEST_WINDOW} words, found {window}")
         self.table = table  #: the words by row
@@ -157,7 +157,7 @@ class WordVectors:
         """The lookup for the encoders. It standardises vectors by `dense`; None leaves them unchanged."""
         n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
-            raise InputError(f"vectors: expected those of {dense.width} dense columns, found {self.n_dense}")
+            raise InputError(f"vectors: expected vectors for {dense.width} dense columns, found {self.n_dense}")
         mean, scale = ([0.0] * n, [1.0] * n) if dense is None else (dense.mean[:n], dense.scale[:n])
         flat = self._values.reshape(-1) if hasattr(self._values, "reshape") else self._values
         return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
@@ -189,7 +189,7 @@ class VectorFile(NamedTuple):
 
 
 def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:
-    """The vectors, or the file of them, that a user gave."""
+    """The vectors, or the vector file, that a user passed."""
     if given is None or isinstance(given, WordVectors):
         return given
     if isinstance(given, (str, os.PathLike)):

@@ -76,7 +76,7 @@ class Vocabulary:
         """An encoder that takes sequences one at a time, with options as for `encode`. `features` are those of a model:
         attributes that have a weight for label pairs condition them, whatever `bigrams` says."""
         if grow and self.frozen:
-            raise InputError("grow: expected a vocabulary that names can be added to, found that of a model")
+            raise InputError("grow: the vocabulary of a model cannot grow")
         return Encoder(
             attributes=self.attributes,
             labels=self.labels,
@@ -163,7 +163,7 @@ def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterato
             if tokens is _END or value is _END:
                 short, long = ("X", name) if tokens is _END else (name, "X")
                 raise InputError(
-                    f"sequence {i}: expected as many sequences in X as {name}, found more in {long} than in {short}"
+                    f"sequence {i}: expected as many sequences in X as in {name}, found more in {long} than in {short}"
                 )
         yield (tokens, *(item.get(name) for name in extra))
 

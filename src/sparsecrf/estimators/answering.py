@@ -52,7 +52,7 @@ class BaseCRF(TrainingCRF):
     def _flat(
         self, X: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
     ) -> tuple[Any, Iterable[int] | None, Callable[[NDArray[Any]], Any]]:
-        """X, the lengths of its sequences, and a function that turns an answer for each token into a column."""
+        """Returns X, the lengths of its sequences, and a function that turns answers for all tokens into a column."""
         if sentences is None:
             return X, lengths, np.asarray
         check_is_fitted(self)

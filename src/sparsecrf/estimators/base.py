@@ -126,8 +126,8 @@ class TrainingCRF(HasSolverOptions):
         return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
-        """The data with held-out data encoded by their vocabulary (a frame if these were one). Warns of unknown
-        labels."""
+        """The data with held-out data that are encoded by the same vocabulary (as a frame if the data are one). Warns
+        of unknown labels."""
         if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = read_other_sequences(data, dev, threads=self._threads())
         else:
@@ -167,14 +167,14 @@ class TrainingCRF(HasSolverOptions):
         if given is None:
             return None
         if not isinstance(given, (Model, str, os.PathLike)):
-            raise InputError(f"prior: expected a Model or the file of one, found {type(given).__name__}")
+            raise InputError(f"prior: expected a Model or a model file, found {type(given).__name__}")
         prior = given if isinstance(given, Model) else Model.load(given)
         check_prior(prior)
         return prior
 
     def _check_n_jobs(self) -> None:
         if self.n_jobs is not None and (isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral)):
-            raise InputError(f"n_jobs: expected None (1) or a whole number, -1 for all cores, found {self.n_jobs!r}")
+            raise InputError(f"n_jobs: expected an integer (-1 for all cores) or None (1), found {self.n_jobs!r}")
 
     def _threads(self) -> int:
         self._check_n_jobs()

@@ -156,8 +156,8 @@ class CRF(BaseCRF):
         crf = cls(**{**found, **parameters}, solver_options=further or None)
         if crf.features is not None and crf.template is not None:
             raise InputError(
-                f"features: expected none with a model that has a template, found {crf.features!r}; to train with "
-                f"other features: CRF(features={crf.features!r}).fit(X, y)"
+                f"features: cannot be changed, because the model has its own template; found {crf.features!r}; to "
+                f"train with other features: CRF(features={crf.features!r}).fit(X, y)"
             )
         crf.model_ = known
         crf.__dict__.update(fitted_attributes(known.labels, known.training))

@@ -79,7 +79,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
             label = None
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
     if not kept:
-        raise InputError(f"X: expected a column of tokens besides {_listed([*names, label or 'y'])}, found none")
+        raise InputError(f"X: expected at least one column besides {_listed([*names, label or 'y'])}, found none")
     return Sentences(X[kept], lengths, y, _column_of(X))
 
 
@@ -100,7 +100,7 @@ def labels_in(y: Any) -> Any:
 
 
 def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
-    """The share of equal values among those present in both; 0 if there are none."""
+    """The share of equal values among those present in both columns; 0 if no value is."""
     both = [(a, b) for a, b in zip(column, values, strict=True) if not is_missing(a) and not is_missing(b)]
     return sum(bool(a == b) for a, b in both) / len(both) if both else 0.0
 
@@ -109,7 +109,7 @@ def check_one_of(lengths: Any, sentences: Any) -> None:
     """Raise if both `lengths` and `sentences` are given."""
     if lengths is not None:
         how = f"={sentences!r:.60}" if isinstance(sentences, (str, list, tuple)) else ""
-        raise InputError(f"lengths: expected none with sentences{how}, found both")
+        raise InputError(f"lengths: cannot be combined with sentences{how}")
 
 
 def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> Any:
@@ -121,7 +121,7 @@ def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> A
     name = named(sentences)
     if name is None or name not in X.columns or name in (features or ()):
         raise InputError(
-            "sentences: expected with dev the name of a column of both frames, found "
+            "sentences: with dev, expected the name of a column of both frames, found "
             f"{type(sentences).__name__} for one"
         )
     return name
@@ -249,7 +249,8 @@ def is_missing(value: Any) -> bool:
 
 
 def frames_in(X: Any) -> list[Any]:
-    """X itself, or its items, if they are data frames. A generator is not inspected, since it can be read only once."""
+    """X itself or its items, whichever are data frames. A generator is not inspected, since it can be read only
+    once."""
     if is_frame(X):
         return [X]
     return list(X) if isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_frame, X)) else []

@@ -90,7 +90,7 @@ def read_sequences(
     names.check_some_known()
     corpus = encoder.build(sort_labels=True)
     if corpus.n_weighted_tokens == 0:
-        raise InputError("sample_weight: expected a weight above zero, found only zeros")
+        raise InputError("sample_weight: expected at least one weight above 0, found only zeros")
     data = Dataset(
         vocabulary,
         corpus,
@@ -158,7 +158,7 @@ def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -
     if dense is None:
         return X
     if lengths is not None or sentences is not None:
-        raise InputError("dense: expected a list of sequences without lengths or sentences, found one of these")
+        raise InputError("dense: expected X as a list of sequences; cannot be combined with lengths or sentences")
     return paired(sequences(X), dense)
 
 

@@ -33,7 +33,9 @@ def fitted_attributes(labels: list[str], training: Mapping[str, Any]) -> dict[st
     try:
         found: dict[str, Any] = {"classes_": np.array(names_of.labels(labels))}
     except ValueError:
-        raise InputError(f"model: expected integer labels, as in its training record, found {labels[:5]}") from None
+        raise InputError(
+            f"model: expected integer labels (the model's training record says so), found {labels[:5]}"
+        ) from None
     if isinstance(width, int) and width > 0:
         found["n_features_in_"] = width
     if isinstance(names, list) and all(isinstance(name, str) for name in names):

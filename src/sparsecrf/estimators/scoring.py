@@ -81,7 +81,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
     # A scikit-learn scorer calls an estimator; underneath are a function of labels, options and a sign.
     asked = _response_method(scorer)
     if asked != "predict":
-        raise InputError(f"scoring: expected a score of predicted labels, found one that needs {asked}")
+        raise InputError(f"scoring: expected a score that compares labels, found one that needs {asked}")
     return scorer._score_func, scorer._kwargs, scorer._sign
 
 

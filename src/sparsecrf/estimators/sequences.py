@@ -30,7 +30,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
             X = rows_of(X, columns, lengths)
         X = cut(Csr(X) if is_matrix(X) else X, lengths, "X")
     elif is_matrix(X):
-        raise InputError("X: expected lengths= with one matrix for all sequences, found none")
+        raise InputError("X: a single matrix for all sequences needs lengths=")
     elif is_frame(X):
         hint = "sentences= with the column that tells sentences apart, or a frame for each"
         split = _HOW_TO_SPLIT[is_polars(X)]
@@ -72,7 +72,7 @@ def labels_beside(y: Any, lengths: Iterable[int] | None, what: str = "y") -> Ite
 
 
 def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
-    """Parts of these lengths, one after the other; together they must be everything."""
+    """Consecutive parts of these lengths, which must cover all values."""
     values = values if hasattr(values, "__len__") else list(values)
     lengths, begin = list(lengths), 0
     check_lengths(lengths, len(values), what)
@@ -85,7 +85,7 @@ def check_lengths(lengths: list[int], total: int, what: str) -> None:
     """Raise for lengths that do not add up to `what`."""
     for i, length in enumerate(lengths):
         if length < 0:
-            raise InputError(f"lengths: expected a length of 0 or more for sequence {i}, found {length}")
+            raise InputError(f"lengths: expected a length >= 0 for sequence {i}, found {length}")
     if sum(lengths) != total:
         raise InputError(f"lengths: expected a sum of {total}, the length of {what}, found {sum(lengths)}")
 

@@ -54,7 +54,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
     solver_options: Mapping[str, Any] | None = None
 
     def _option(self, name: str) -> Any:
-        """One of FURTHER."""
+        """One of the options in FURTHER."""
         return (self.solver_options or {}).get(name, FURTHER[name])
 
     def _further_options(self, *left_out: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Array(NamedTuple):
     data: memoryview[Any]  #: the numbers, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
-        """The numbers, which the core takes as an array. Raises unless they have this type, one dimension and this
+        """The numbers, which the core takes as an array. Raises unless the array has this type, one dimension and this
         length."""
         if self.dtype != dtype or len(self.shape) != 1 or (length is not None and len(self.data) != length):
             expected = f"{dtype}[{'any length' if length is None else length}]"
@@ -72,7 +72,7 @@ def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[
     header, begin = _header(data, source, format)
     described = header.pop("__metadata__", {})
     if not isinstance(described, dict) or not all(isinstance(value, str) for value in described.values()):
-        raise InputError(f"{source}: expected metadata that map names to texts, found other metadata")
+        raise InputError(f"{source}: expected metadata that map names to strings, found other metadata")
     _check_format(described, source, format, versions)
     arrays = _arrays(header, data[begin:], source)
     digest = described.pop("digest", None)
@@ -103,7 +103,7 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
         raise wrong(f"{data.nbytes} bytes")
     length = int.from_bytes(data[:8], "little")
     if length > min(_LONGEST_HEADER, data.nbytes - 8) or length % 8:
-        raise wrong(f"another kind of file, or only the beginning ({data.nbytes} bytes, header of {length})")
+        raise wrong(f"a file of another kind, or an incomplete one ({data.nbytes} bytes, header of {length})")
     text = bytes(data[8 : 8 + length])
     if not text.startswith(b"{"):
         raise wrong(f"a header that begins with {text[:8]!r}")
@@ -118,7 +118,7 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a name occurs twice")
+        raise ValueError("duplicate name")
     return made
 
 
@@ -156,7 +156,7 @@ def _entry(entry: Any, where: str) -> tuple[str, list[int], int, int]:
         raise InputError(f"{where} a dtype of {', '.join(_TYPES)}, found {str(dtype)[:80]}")
     for name, numbers in (("shape", shape), ("data_offsets", offsets)):
         if not isinstance(numbers, list) or not all(type(n) is int and 0 <= n < 2**63 for n in numbers):
-            raise InputError(f"{where} whole numbers below 2^63 as {name}, found other values")
+            raise InputError(f"{where} integers from 0 to 2^63 - 1 as {name}, found other values")
     if len(shape) > 8:
         raise InputError(f"{where} at most 8 dimensions, found {len(shape)}")
     if len(offsets) != 2:

@@ -63,7 +63,7 @@ class SetFinder:
         """`training` is the record of a calibrated model, `labels` are its own."""
         kind = check_kind(of)
         if isinstance(max_size, bool) or not isinstance(max_size, (int, Integral)) or not 1 <= max_size <= MOST:
-            raise InputError(f"max_size: expected a whole number from 1 to {MOST}, found {max_size!r:.60}")
+            raise InputError(f"max_size: expected an integer from 1 to {MOST}, found {max_size!r:.60}")
         self.threshold = calibration_of(training, kind).threshold(check_coverage(coverage), kind)
         self.max_size = int(max_size)
         self._spans = SpanLists(labels) if kind == SPANS else None

@@ -110,7 +110,9 @@ def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
         )
     found = record.get(kind) if isinstance(record, Mapping) else None
     if found is None and isinstance(record, Mapping):
-        raise InputError(f"coverage: expected a model calibrated for {kind}, found none: its data had no {kind}")
+        raise InputError(
+            f"coverage: this model is not calibrated for {kind}, because the calibration data had no {kind}"
+        )
     return _checked(found)
 
 
@@ -124,7 +126,7 @@ def _checked(found: Any) -> Calibration:
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):
-        raise InputError("calibration of the model: expected n, score and missed, found a damaged record") from None
+        raise InputError("calibration of the model: damaged record: expected n, score and missed") from None
     falling = all(a >= b for a, b in zip(made.missed, made.missed[1:], strict=False))
     rising = all(a <= b for a, b in zip(made.score, made.score[1:], strict=False))
     finite = all(map(isfinite, made.score + made.missed))
@@ -133,7 +135,5 @@ def _checked(found: Any) -> Calibration:
         or len(made.score) != len(made.missed)
         or made.missed[-1:] != [0]
     ):
-        raise InputError(
-            "calibration of the model: expected rising scores and misses that fall to 0, found a damaged record"
-        )
+        raise InputError("calibration of the model: damaged record: expected rising scores and misses that fall to 0")
     return made

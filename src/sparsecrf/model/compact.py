@@ -5,7 +5,7 @@
     features.steps                  U8                 numbers of the features, as differences
     weights                         I16[K] or F32[K]   times `scale` (metadata; 1 for F32)
 
-and for label n-grams the arrays of version 2. The weights differ from those of the saved model by at most `error` in
+and, for label n-grams, the arrays of version 2. The weights differ from those of the saved model by at most `error` in
 the training record's `compact`.
 """
 
@@ -46,7 +46,7 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
     largest = float(np.abs(w).max(initial=0.0))
     if kind == "float32":
         if largest > float(np.finfo(np.float32).max):
-            raise InputError(f"compact: expected weights that float32 can represent, found one of size {largest:g}")
+            raise InputError(f"compact: expected weights that float32 can represent, found {largest:g}")
         return w.astype(np.float32).astype(np.float64), 1.0
     scale = largest / _LARGEST if largest > 0 else 1.0
     return np.rint(w / scale) * scale, scale

@@ -66,7 +66,8 @@ class Parts(NamedTuple):
 
 
 def used(parts: Parts) -> Parts:
-    """The same model without zero weights and attributes that have no other: what a file stores."""
+    """The same model without zero weights and without attributes that have no other weights: this is what a file
+    stores."""
     import numpy as np
 
     ngrams = Ngrams.none() if parts.ngrams is None else parts.ngrams
@@ -93,16 +94,14 @@ def save(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a model's file atomically."""
     directory = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(directory):
-        raise InputError(
-            f"{os.fspath(path)}: expected a file in a directory that exists, found no directory {directory}"
-        )
+        raise InputError(f"{os.fspath(path)}: the directory {directory} does not exist")
     write_atomically(path, content)
 
 
 def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     """The content of a model's file. The same model gives the same bytes.
 
-    compact: the type of its weights, which `compact.rounded` made, and their scale.
+    `compact`: the type that `compact.rounded` rounded the weights to, and their scale.
     """
     arrays: dict[str, Any] = {"features": parts.numbers, "weights": parts.w}
     if compact is None:

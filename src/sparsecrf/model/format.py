@@ -44,8 +44,8 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
             expected = f"expected a {trained.title} file, as in training"
             remedy = f"if it is a {trained.title} file, use {option} {trained.name}"
             raise InputError(
-                f"{name_of(source)}: {expected}, found by its name a {by_name.title} file, which needs a model "
-                f"{'with' if by_name.takes_template else 'without'} a template; {remedy}"
+                f"{name_of(source)}: {expected}, found a {by_name.title} file (judging by its name), which needs a "
+                f"model {'with' if by_name.takes_template else 'without'} a template; {remedy}"
             )
         return by_name
     chosen = format_named(given, option)

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 def check_prior(model: Model, option: str = "prior") -> None:
     """Raise for a model that cannot be a prior."""
     if model.dense is not None:
-        raise InputError(
-            f"{option}: expected a model without vectors (they are scaled by its own data), found one with vectors"
-        )
+        raise InputError(f"{option}: not supported for models with vectors, which are scaled by the model's own data")
     if model.features.n_ngram:
-        raise InputError(f"{option}: expected a model of labels and label pairs, found one with longer label n-grams")
+        raise InputError(f"{option}: not supported for models with label n-grams longer than pairs")
 
 
 def like_prior(recipe: Recipe, prior: Model) -> Recipe:

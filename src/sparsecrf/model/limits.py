@@ -21,8 +21,8 @@ Pair = tuple[str | None, str]
 def chunk_constraints(
     labels: Sequence[str], corpus: Corpus, scheme: str | None, known: NDArray[np.int32] | None = None
 ) -> Constraints | None:
-    """For all sequences of a corpus: only labels that are valid by a scheme of chunks (None means any), and those that
-    are known, int32[P] by id (-1 if free)."""
+    """Constraints for all sequences of a corpus: only labels that are valid by a chunk scheme (None means any), and
+    known labels, int32[P] by id (-1 if free)."""
     if scheme is None:
         return None if known is None else Constraints(len(labels), fixed=known)
     pairs, last = _rules(tuple(labels), scheme)
@@ -39,8 +39,8 @@ def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDA
 
 
 def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], ends: Any) -> NDArray[np.bool_] | None:
-    """Which labels are allowed at each position, bool[P, Y], None for all; excludes labels that must not end a sequence
-    at these ends."""
+    """The labels that are allowed at each position, bool[P, Y] (None allows all), excluding at the ends of sequences
+    the labels that must not end one."""
     import numpy as np
 
     if not last.any():

@@ -78,12 +78,12 @@ class Model(AnsweringModel):
                 f"label_parts: expected the {features.n_parts} parts of the features, found different ones"
             )
         if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
-            raise InputError("label_parts: expected the classes of the features, found different ones")
+            raise InputError("label_parts: expected the same classes as the features have, found different ones")
         if label_parts is not None and dense is not None:
             raise InputError("label_parts: not supported with dense columns")
         if vectors is not None and (dense is None or dense.width != vectors.n_dense):
             found_width = "none" if dense is None else dense.width
-            raise InputError(f"vectors: expected those of the dense columns, {found_width}, found {vectors.n_dense}")
+            raise InputError(f"vectors: expected vectors for the dense columns, {found_width}, found {vectors.n_dense}")
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template
@@ -274,7 +274,7 @@ class Model(AnsweringModel):
         return self._with(features=features, w=w, label_parts=None)
 
     def _parts(self) -> Parts:
-        """What a file stores."""
+        """The model as a file stores it."""
         about = (self.vocabulary.start, self.template, self.n_columns, self.training)
         more = (Ngrams.of(self.features), self.dense, self.label_parts, self.vectors)
         names = self.vocabulary
@@ -348,7 +348,7 @@ class Model(AnsweringModel):
         if sequence is not None:
             return explain_sequence(self, sequence, labels, **options)
         if labels is not None:
-            raise InputError("labels: expected a sequence with them, found none")
+            raise InputError("labels: the sequence has no labels")
         return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:

@@ -64,8 +64,8 @@ class SpanReader:
 def chunks(marks: list[int]) -> list[tuple[int, int]]:
     """Where the chunks begin and end, by the marks of a `ChunkReader`.
 
-    With brackets, which are whole chunks, and with labels of no scheme, conlleval's table has ends without a beginning,
-    beginnings that must end the previous chunk, and chunks that end only with the sequence.
+    With brackets (which are whole chunks) and with labels that follow no scheme, conlleval's table yields ends without
+    a beginning, beginnings that must end the previous chunk, and chunks that end only with the sequence.
     """
     found, start = list[tuple[int, int]](), None
     for t, mark in enumerate(marks):

@@ -79,12 +79,12 @@ class TokenCheck:
 
     def _warn(self, where: str) -> None:
         warn_caller(
-            f"tokens: expected attributes that the model knows, found none in any {where}. Are they computed as for "
-            f"training? The model knows {self._known[0]!r}, for example; Model.explain() shows more."
+            f"tokens: expected attributes that the model knows, found none in any {where}. Are they computed in the "
+            f"same way as for training? The model knows {self._known[0]!r}, for example; Model.explain() shows more."
         )
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:
-        """A sequence by itself."""
+        """Check a single sequence."""
         if self._is_usual(sequence):
             return sequence
         if self._mappings_familiar and self._others_familiar:
@@ -109,7 +109,7 @@ class TokenCheck:
         kind = self._kind
         if isinstance(sequence, (str, bytes)):
             raise InputError(
-                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Split it into tokens as for "
+                f"sequence: expected a list of tokens, found text {sequence!r:.60}. Split it into tokens as in "
                 "training, for example with text.split()"
             )
         if not isinstance(sequence, (list, tuple)):

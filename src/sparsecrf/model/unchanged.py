@@ -76,7 +76,7 @@ def _margin(model: Model, corpus: Corpus) -> float:
 def sequences_of(model: Model, source: Source) -> Iterable[Any]:
     """The sequences of a file as the model takes them, in the format of its training data."""
     if model.needs_vectors:
-        raise InputError("data: expected a model without vectors or one that looks them up: files contain none")
+        raise InputError("data: not supported for a model whose tokens come with vectors, because files contain none")
     format, charset = format_for(model, source), charset_for(model, None)
     if isinstance(format, Records):
         name = name_of(source)

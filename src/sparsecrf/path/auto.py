@@ -74,7 +74,7 @@ class Near:
         return max(3 - len(tried), len(self.next(tried, errors)))
 
     def best(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """The index of the best."""
+        """The index of the best value."""
 
         def judged(k: int) -> float:
             steps = abs(log(tried[k].rho1 / RHO1, FACTOR))
@@ -147,8 +147,8 @@ def score_on_dev(data: Dataset) -> Score:
 
 
 def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two halves of the corpus, each to train on and to score the other. Sequences without a label, whose loss is 0,
-    are left out."""
+    """Two halves of the corpus: a model is trained on each and scored on the other. Sequences without a label, whose
+    loss is 0, are left out."""
     n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)

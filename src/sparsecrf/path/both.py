@@ -99,7 +99,7 @@ class SearchBoth:
         return [p for p in across + along if not any(_same(p, other) for other in tried)]
 
     def _halves(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """Between the best and its neighbours in rho1."""
+        """The values of rho1 between the best and its neighbours."""
         rho2 = tried[_best(range(len(tried)), tried, errors)].rho2
         rho1, of_rho1 = self._line(rho2, tried, errors)
         return [Penalties(between, rho2) for between in self._search.between(rho1, of_rho1)]

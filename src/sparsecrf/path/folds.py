@@ -32,7 +32,7 @@ def _begins(sequence: Sequence[Any], mark: str) -> bool:
 
 
 def dealt(n: int, folds: int, *, groups: Any, shuffle: bool, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """Sequences 0 .. n - 1 to train on and to hold out, fold by fold.
+    """For each fold, the sequences (of 0 .. n - 1) to train on and those to hold out.
 
     Without `groups`, every sequence is a group of its own. Shuffled groups are assigned in random order, large ones
     first, each to the fold with the fewest sequences; otherwise folds are consecutive.
@@ -73,7 +73,8 @@ def _shuffled(sizes: Numbers, folds: int, seed: int) -> Numbers:
 
 
 def _consecutive(sizes: Numbers, folds: int) -> Numbers:
-    """The fold of each group, in order: by the position of its middle among all sequences, with no fold empty."""
+    """The fold of each group, in order: determined by the position of its middle among all sequences; no fold is
+    empty."""
     middle = np.cumsum(sizes) - sizes / 2
     fold: Numbers = np.minimum(folds - 1, (middle * folds / sizes.sum()).astype(np.int64))
     for k in range(len(sizes)):  # advance by at most one fold, and leave a group for each later fold

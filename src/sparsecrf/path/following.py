@@ -198,7 +198,7 @@ def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
 
 
 def _distance(rho2: float, other: float) -> float:
-    """The distance of two penalties as a factor. Only a search has several, and its values are not 0."""
+    """The distance of two penalties as a factor. Only a search uses several values, and these are not 0."""
     return 0.0 if rho2 == other else abs(log(rho2 / other))
 
 

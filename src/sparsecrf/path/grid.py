@@ -1,12 +1,11 @@
 """Which values of rho1 to try: given ones, or a search guided by the scores.
 
 A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse: PATIENCE
-values below the best are no better. (Scores may fall and rise again: of small dev data, and where features of rare
-words join.)
-It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no weight),
-and the best rho1 was below that on all data tried so far, of any size (benchmarks/record/penalties.md). If the best is
-the first, the search increases rho1, at most to rho_max. Finally, the gaps on both sides of the best are halved (on a
-logarithmic scale). The search stops at FLOOR, which `Path.advice` reports.
+values below the best are no better. (Scores may fall and rise again, on small dev data and where features of rare words
+join.) It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no
+weight), and the best rho1 was below that on all data tried so far, of any size (benchmarks/record/penalties.md). If the
+best is the first, the search increases rho1, at most to rho_max. Finally, the gaps on both sides of the best are halved
+(on a logarithmic scale). The search stops at FLOOR, which `Path.advice` reports.
 """
 
 from __future__ import annotations

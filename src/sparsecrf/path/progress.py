@@ -44,7 +44,7 @@ class PathProgress:
 
 
 def duration(seconds: float) -> str:
-    """For example 8 s, 1:23 or 2:01:23."""
+    """A duration, for example 8 s, 1:23 or 2:01:23."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

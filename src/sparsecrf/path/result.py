@@ -100,7 +100,7 @@ class Path:
     def model(self, k: int) -> Model:
         """The model of the k-th fit."""
         if self.make_model is None:
-            raise InputError("path: expected make_model= with a function that makes a model, found none")
+            raise InputError("path: give make_model=, a function that makes a model")
         return self.make_model(self.fits[k])
 
     @property

@@ -97,9 +97,7 @@ def encode_shards(
         raise InputError("sources: expected at least one file, found none")
     for source in sources:
         if source == "-" or not os.path.isfile(source):
-            raise InputError(
-                f"{name_of(source)}: expected a file that can be reread to detect changes, found a pipe or no file"
-            )
+            raise InputError(f"{name_of(source)}: expected a regular file, which can be read again to detect changes")
     tell = progress or (lambda amount: None)
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
@@ -195,7 +193,7 @@ def _encode(
 def _check_replaceable(folder: Path) -> None:
     """Raise unless the path does not exist, or is a folder that holds only files of encoded data."""
     if not folder.parent.is_dir():
-        raise InputError(f"{folder}: expected its parent directory {str(folder.parent)!r} to exist, found none")
+        raise InputError(f"{folder}: the parent directory {str(folder.parent)!r} does not exist")
     if not folder.exists():
         return
     if not folder.is_dir():

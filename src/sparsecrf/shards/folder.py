@@ -202,7 +202,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise damaged(folder, f"{file}: expected JSON, found other content ({error})") from error
     if not whole:
-        raise damaged(folder, f"{file}: expected content with its digest, found damaged content")
+        raise damaged(folder, f"{file}: the content does not match its digest")
     found = entries.get("format"), entries.get("version")
     if found != (FORMAT, VERSION):
         raise damaged(

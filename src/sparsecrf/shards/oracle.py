@@ -33,7 +33,7 @@ FRACTION = 0.5
 
 
 def _as_numbers(features: FeatureSet) -> tuple[Any, ...]:
-    """How a feature set is pickled."""
+    """The function and arguments that pickle stores for a feature set."""
     numbers, ngrams = features.numbers, None
     if features.n_ngram:  # renumbered: a process needs only these, and their order is the same
         ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
@@ -47,7 +47,7 @@ copyreg.pickle(FeatureSet, _as_numbers)
 def feature_set(
     n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None, parts: tuple[Any, ...] | None
 ) -> FeatureSet:
-    """What was pickled. `parts` of labels: their number, rows, and the class of each label, if any."""
+    """Restore a pickled feature set. `parts` of labels: their number, rows, and the class of each label, if any."""
     # Aligned: arrays in a message from another process need not be.
     table = None if ngrams is None else Ngrams(*map(_aligned, ngrams)).table(n_labels)
     rows = None if parts is None else LabelParts(parts[0], *map(_aligned, parts[1:]))

@@ -135,7 +135,7 @@ class Shard:
 
 
 def itself(value: Answer) -> Answer:
-    """A task whose result is known."""
+    """A task whose result is already known."""
     return value
 
 
@@ -161,7 +161,7 @@ def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
 
 
 class Workers(Protocol):
-    """The location of shards."""
+    """The place where shards are held and queried."""
 
     #: Shards of this process; empty on a cluster.
     here: Sequence[Shard]

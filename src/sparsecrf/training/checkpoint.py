@@ -45,7 +45,7 @@ class Checkpoint:
             raise InputError(f"checkpoint_every: expected a number of seconds >= 0, found {every}")
         self.path, self.every, self.run, self.ngrams = Path(path), every, dict(run), ngrams
         if not os.access(self.path.parent, os.W_OK) or self.path.is_dir():
-            raise InputError(f"checkpoint: expected a file in a directory that can be written to, found {self.path}")
+            raise InputError(f"checkpoint: expected a file in a writable directory, found {self.path}")
         remove_leftovers(self.path)
         self._last = time.perf_counter()
 
@@ -115,20 +115,19 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, InputError) and str(error).startswith(str(self.path)):
                 raise
-            raise InputError(f"{self.path}: expected the state of a run, found other content ({error})") from error
+            raise InputError(
+                f"{self.path}: expected the state of a training run, found other content ({error})"
+            ) from error
 
     def _take_over(self, ngrams: NgramSpace, table: Ngrams) -> None:
         """Put the label n-grams of the file first in the table of the data, as they were in the run."""
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
-            raise InputError(
-                f"{self.path}: expected training data without label n-grams of another run (a new TrainingData), "
-                "found some"
-            )
+            raise InputError(f"{self.path}: these TrainingData have label n-grams of another run; make new ones")
 
     def _check_run(self, found: Any) -> None:
         if not isinstance(found, dict):
-            raise TypeError("the run is not an object")
+            raise TypeError("the run is not a JSON object")
         for name in sorted(self.run.keys() | found.keys()):
             expected, given = self.run.get(name), found.get(name)
             if expected != given:

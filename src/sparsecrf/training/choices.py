@@ -46,8 +46,8 @@ def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
 
 
 def options_for(data: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of `fit` with what they mean for these data: the parts of the labels instead of `label_parts` and
-    `class_pairs`, the attributes of label n-grams, and the penalty with the names that it needs."""
+    """Options of `fit`, translated for these data: the parts of the labels instead of `label_parts` and `class_pairs`,
+    the attributes of label n-grams, and the penalty with the names that it needs."""
     options = dict(given)
     options["parts"] = data.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
     options["ngram_attributes"] = data.ngram_attributes()

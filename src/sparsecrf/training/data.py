@@ -200,7 +200,7 @@ def virtual_features(
 
 def _checked_parts(parts: LabelParts, data: Shards) -> LabelParts:
     if len(parts.of_labels) != data.n_labels:
-        raise InputError(f"parts: expected those of {data.n_labels} labels, found those of {len(parts.of_labels)}")
+        raise InputError(f"parts: expected parts for {data.n_labels} labels, found parts for {len(parts.of_labels)}")
     if (found := len(parts.class_cells)) > _MOST_CLASSES:
         raise InputError(
             f"class_pairs: expected at most {_MOST_CLASSES} classes, found {found}: labels with the same first part "

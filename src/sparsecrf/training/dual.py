@@ -59,7 +59,8 @@ class LowerBound:
         self.convex = objective.data.n_missing == 0
 
     def gap(self, numbers: Numbers, w: Floats, loss: float, g: Floats) -> float:
-        """P(w) minus the bound, improved by the model at w; g over all features with |g| > rho1, and any others."""
+        """P(w) minus the bound, improved by the model at w. g must contain all features with |g| > rho1 and may contain
+        others."""
         value, entropy = loss + self._penalty(numbers).value(w), loss - float(w @ g)
         # Weights of a diverging solver are not finite.
         if not (self.convex and np.isfinite(entropy) and np.isfinite(value)):
@@ -99,7 +100,7 @@ class LowerBound:
         return best.bound
 
     def _shrunk(self, entropy: float, numbers: Numbers, G: Floats) -> Mixture:
-        """The best (1 - s) data + s u, 0 < s <= 1."""
+        """The best point (1 - s) data + s u with 0 < s <= 1."""
         rho2 = self.objective.penalty.rho2
         whole = _worse(G)
         # d/ds |S(s G)|^2 / 2 = S(s G) . G, and only features above rho1 have an S.
@@ -139,7 +140,7 @@ class LowerBound:
         return self.objective.penalty.on(numbers)
 
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
-        """G by number, [-rho1, rho1] where it is not listed."""
+        """The range of G by feature number; [-rho1, rho1] where it is not listed."""
         place = place_among(numbers, mixture.numbers)
         most = np.broadcast_to(self.objective.penalty.thresholds(numbers), len(numbers))
         out: Floats = np.array([[-1.0], [1.0]]) * most

@@ -142,7 +142,7 @@ def fit(
     if SOLVERS[solver].is_stochastic:
         max_iter = EPOCHS if max_iter is None else max_iter
     if data.n_free == data.n_tokens:
-        raise InputError("training: expected labels, found none in the whole corpus")
+        raise InputError("training: the corpus has no labels")
     omega = kind_of(penalty).make(Strengths(rho1, rho2, group_weight, order_factor), prepared)
     objective = Objective(prepared, omega, prior)
     objective.heartbeat = heartbeat

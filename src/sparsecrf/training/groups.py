@@ -85,7 +85,7 @@ class Grouping(PenaltyKind):
         return self.keys(Cells.of(data, numbers))
 
     def weights_of(self, keys: Keys, usual: Floats) -> Floats:
-        """The weights of groups, given the usual ones."""
+        """The weights of groups, given the default ones."""
         return usual
 
     def description(self) -> bytes:
@@ -125,7 +125,7 @@ class ByLine(Grouping):
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
         if self.line is None:
-            raise InputError(f"penalty: expected names of attributes for {self.name}, found only ids: see `named`")
+            raise InputError(f"penalty: {self.name} needs the names of attributes: see `named`")
         return {"lines": self.line[cells.attribute]}
 
 
@@ -153,7 +153,8 @@ class Tree(Grouping):
 
 
 def _below(cells: Cells) -> dict[str, Keys]:
-    """The levels of strings s of two or more labels: those longer than s, then with s itself."""
+    """The two levels for strings s of two or more labels: the longer strings that end in s, and these together with s
+    itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
     number: dict[Any, int] = {}  # numbers of pairs (x, s)
@@ -202,7 +203,7 @@ class OwnGroups(Grouping):
     def _path(self, attribute: str, labels: tuple[str | None, ...]) -> tuple[Hashable, ...]:
         path = self.groups.path(attribute, labels)
         if isinstance(path, str) or not isinstance(path, Sequence):
-            raise InputError(f"groups of {attribute!r}: expected a list of groups, root first, found {path!r:.80}")
+            raise InputError(f"groups of {attribute!r}: expected a list of groups, largest first, found {path!r:.80}")
         return tuple(path)
 
     def _key(self, path: tuple[Hashable, ...]) -> int:
@@ -240,4 +241,4 @@ class FeatureGroups(Grouping):
         return OwnGroups(self, vocabulary)
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
-        raise InputError("penalty: expected groups that have the names of features: see `named`")
+        raise InputError("penalty: this grouping needs the names of features: see `named`")

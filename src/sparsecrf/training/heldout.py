@@ -96,7 +96,7 @@ class Dev:
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")
         if (self.corpus.labels < 0).all():
-            raise InputError("dev: expected labels, found none in the whole corpus")
+            raise InputError("dev: the data have no labels")
         self.patience, self.threads = patience, threads
         self.ngrams, self.part_rows, self.prior = ngrams, part_rows, prior
         self.best: Best | None = None

@@ -128,7 +128,7 @@ class Objective:
 
     def hopeful(self) -> WorkingSet:
         """The features that can become positive from 0: those that g = -C would move, since g >= -C (of single
-        features: C > threshold). Without an l1 term, this is the whole set."""
+        features: C > threshold). Without an l1 term, these are all features of the set."""
         data = self.prepared
         if self.penalty.threshold == 0:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
@@ -200,7 +200,7 @@ class Objective:
         return found
 
     def loss_grad_curvature(self, known: WorkingSet, w: Floats) -> tuple[float, Floats, Floats]:
-        """With h = sum_t w v^2 p (1 - p), the paper's approximation of the second derivatives."""
+        """The second derivatives in the paper's approximation, h = sum_t w v^2 p (1 - p)."""
         self.passes += 1
         return self._oracle.loss_grad_curvature(known.feature_set, w, known.counts)
 

@@ -52,8 +52,8 @@ class Stopping:
         return self.tol if self.gap is None else self.gap
 
     def believable(self, gap: float, target: float) -> float:
-        """The largest estimate to be believed, with this certified gap. It is `target` if nothing bounds the optimum,
-        as with missing labels."""
+        """The largest estimate to be believed, with this certified gap. It is `target` if there is no lower bound, as
+        with missing labels."""
         return target / max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else target
 
 

@@ -186,7 +186,7 @@ def test_a_page_shows_text_as_text():
 @pytest.mark.parametrize(
     ("X", "y", "options", "message"),
     [
-        ([["a"]] * 9, [["N"]] * 9, {}, "audit: expected at least 2 labels, .* found 1"),
+        ([["a"]] * 9, [["N"]] * 9, {}, "audit: expected at least 2 different labels, .* found 1"),
         ([["a"], ["b"]], [["N"], ["V"]], {}, r"expected at least as many sequences as folds \(5\), found 2"),
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"folds": 1}, "folds: expected 2 to 6.*, found 1"),
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"groups": [1] * 6}, "folds: expected 2 to 1, the number of groups"),

@@ -224,7 +224,7 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="expected plain transitions"):
         Online(rich, FeatureSet.observed(rich), "arow")
     started = Vocabulary().encode(X, y, grow=True)
-    with pytest.raises(InputError, match="expected no feature of a start label"):
+    with pytest.raises(InputError, match="features of the start label are not supported"):
         Online(started, FeatureSet.observed(started), "arow")
     with pytest.raises(InputError, match="type: expected one of 0, 1, 2, found 4"):
         compat.Trainer("pa", {"type": 4})

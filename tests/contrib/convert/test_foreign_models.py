@@ -293,7 +293,7 @@ def test_wapiti_dump(tmp_path):
         ("", "found no weights"),
         ("a text\n", "line 1: expected a line of `wapiti dump`"),
         ("u:a\t#\tN\tx\n", "line 1: expected a weight, found 'x'"),
-        ("u:a\t#\t#\t1\n*:a\t#\tN\t1\n", "line 2: expected no label named #"),
+        ("u:a\t#\t#\t1\n*:a\t#\tN\t1\n", "line 2: a label named # is ambiguous"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=expected):

@@ -196,7 +196,7 @@ def test_errors_of_sequences():
         model.explain(["dry"]).tokens[0].contributions("snow")
     with pytest.raises(InputError, match=r"top: expected.*positive integer.*None.*found 0"):
         model.explain(["dry"], top=0)
-    with pytest.raises(InputError, match="labels: expected a sequence with them, found none"):
+    with pytest.raises(InputError, match="labels: the sequence has no labels"):
         model.explain(labels=["sun"])
 
 
@@ -280,7 +280,7 @@ def test_frames():
 
 def test_no_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="expected the package pandas"):
+    with pytest.raises(ImportError, match="to_frame needs the package pandas"):
         weather().explain().to_frame()
 
 

@@ -152,7 +152,7 @@ def test_path_of_estimators(task):
     x, label = divmod(int(largest), features.n_labels)
     shown = PathDisplay.from_path(found, traces=1)
     assert shown.names == [f"{model.vocabulary.attributes[x]}, {model.labels[label]}"]
-    with pytest.raises(InputError, match="vocabulary: expected the one that encoded the corpus"):
+    with pytest.raises(InputError, match="vocabulary: expected the vocabulary that encoded the corpus"):
         PathDisplay.from_path(found, traces=1, vocabulary=Vocabulary())
 
 

@@ -307,7 +307,7 @@ def test_the_program_writes_a_page(files):
     [
         (("nosuch", "-o", "r.html"), "nosuch: No such file"),
         (("test.txt", "-o", "r.html"), "test.txt: expected a sparsecrf model"),
-        (("m.safetensors", "-o", "nosuch/r.html"), "expected a directory"),
+        (("m.safetensors", "-o", "nosuch/r.html"), "nosuch' does not exist"),
         (("m.safetensors", "-o", "."), "expected the name of a file, found a directory"),
         (("m.safetensors", "-o", "-"), "found standard output"),
         (("m.safetensors", "-o", "m.safetensors"), "this file is also an input"),

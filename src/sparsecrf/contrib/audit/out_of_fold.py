@@ -49,7 +49,8 @@ class Spans:
         return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
 
     def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
-        """The spans of the given labels of a sequence, then those of the best labels that overlap none of these."""
+        """The spans of the given labels of a sequence, followed by the spans of the best labels that overlap none of
+        them."""
         own = self._reader.places_of(given)
         for a, b, _ in own:
             before = not self._bounded and a > 0 and given[a - 1] == OUTSIDE
@@ -93,12 +94,13 @@ def judged_folds(
     corpus, start = data.corpus, None
     if corpus.n_labels < 2:
         raise InputError(
-            f"audit: expected at least 2 labels, one to suspect and one to suggest, found {corpus.n_labels}"
+            "audit: expected at least 2 different labels, so that another one can be suggested, found "
+            f"{corpus.n_labels}"
         )
     if corpus.n_sequences < folds:
         raise InputError(
             f"audit: expected at least as many sequences as folds ({folds}), found {corpus.n_sequences}; "
-            "give more data, or fewer folds"
+            "use more data or fewer folds"
         )
     parts = list(dealt(corpus.n_sequences, folds, groups=groups, shuffle=True, seed=seed))
     judge = _Judge(data, Spans(data.label_names, scheme), options.get("threads", 0))

@@ -93,7 +93,7 @@ def _sentence(tokens: Sequence[Any], labels: Sequence[Any], t: int) -> str:
 
 
 def _terms(token: TokenExplanation, label: str, other: str) -> str:
-    """What tells the two labels apart, the largest difference first."""
+    """The evidence that distinguishes the two labels, the largest difference first."""
     amounts = [{(x.attribute, x.kind): x.amount for x in token.contributions(name)} for name in (label, other)]
     own, its = amounts
     every = sorted({*own, *its}, key=lambda term: (-abs(own.get(term, 0.0) - its.get(term, 0.0)), term))

@@ -44,7 +44,7 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
 def span_log_probs(
     chain: Chain, corpus: Corpus, sequences: NDArray[np.int64], windows: Sequence[tuple[int, int]]
 ) -> tuple[Floats, Floats]:
-    """log P of the given labels of tokens a to b - 1, a window of each of these sequences: without the other labels,
+    """log P of the given labels of tokens a to b - 1 (a window of each of these sequences), without the other labels
     and given them."""
     copies = corpus.subset(sequences)
     inside = np.zeros(copies.n_tokens, dtype=np.bool_)

@@ -9,8 +9,8 @@ CRFSUITE_VERSION = "0.12.2"
 
 
 class CRFSuiteError(Exception):
-    """An error of CRFsuite by its code, for programs that catch it. This package never raises it: invalid input raises
-    an `InputError`, which is a `ValueError`, and a failure to read or write files an `OSError`.
+    """An error of CRFsuite, identified by its code, for programs that catch it. This package never raises it: invalid
+    input raises an `InputError`, which is a `ValueError`, and a failure to read or write files an `OSError`.
     """
 
     def __init__(self, code: int) -> None:

@@ -70,7 +70,7 @@ class _Finder(Loader):
         return ModuleSpec(name, self, is_package=True) if name in _PACKAGES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """None, as for an ordinary module."""
+        """Returns None, as for an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
         package = module.__name__

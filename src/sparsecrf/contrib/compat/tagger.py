@@ -39,8 +39,8 @@ class CrfsuiteFile:
         return from_binary(self._content, self._source)
 
     def part_for(self, items: list[Any]) -> tuple[Chain, Corpus] | None:
-        """The part of the model for a sequence, and the sequence; None if enough names have been looked
-        up that reading the whole model is faster."""
+        """The part of the model that a sequence needs, and the sequence. None if so many names have been looked up that
+        reading the whole model is faster."""
         if self._left <= 0:
             return None
         names = StringTable()

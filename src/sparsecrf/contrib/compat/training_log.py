@@ -65,7 +65,7 @@ class TrainLogParser:
         return "".join(self.log[begin:end])
 
     def feed(self, line: str) -> str | None:
-        """Take a line. Returns the event that is complete with it: start, featgen_progress, featgen_end, prepared,
+        """Take a line. Returns the event that this line completes: start, featgen_progress, featgen_end, prepared,
         prepare_error, iteration, optimization_end, end, or None.
         """
         self.log.append(line)
@@ -252,7 +252,7 @@ def of_end(algorithm: str, stopped_by: str, seconds: float) -> Iterator[str]:
 
 
 def of_storing(active: Mapping[str, tuple[int, int]], seconds: float) -> Iterator[str]:
-    """`active`: of features, attributes and labels, how many are in the file and how many there were."""
+    """`active`: the numbers of features, attributes and labels in the file, and how many there were before."""
     yield "Storing the model\n"
     for what, (n, total) in active.items():
         yield f"Number of active {what}: {n} ({total})\n"

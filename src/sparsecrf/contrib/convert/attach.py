@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def attach_template(
     model: Model, template: Template | str | os.PathLike[str], *, rename: Mapping[str, str] | None = None
 ) -> Model:
-    """The same model, but for rows of columns, from which a template makes the attributes.
+    """The same model for rows of columns, from which a template makes the attributes.
 
     For models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a template that computes
     the same ones, the model labels columns and text files without Python, several times as fast. A line `Uw[0]:%x[0,0]`
@@ -35,7 +35,7 @@ def attach_template(
     from sparsecrf.encoding.template import Template
 
     if model.template is not None:
-        raise InputError("template: expected a model without one, found a model that has a template already")
+        raise InputError("template: this model already has a template")
     lines = Template.of(template)
     labels, attributes, states, transitions = as_written(model)
     names = [(rename or {}).get(name, name) for name in attributes]
@@ -55,7 +55,7 @@ def attach_template(
 def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) -> None:
     """Raise for attributes and transitions that no line makes."""
     if has_transitions and not any(line.text == "B" for line in lines):
-        raise InputError("template: expected a line B for the transitions of the model, found none")
+        raise InputError("template: expected a line B, because the model has transitions, found none")
     patterns = [
         "".join(re.escape(part) if isinstance(part, str) else ".*" for part in line.parts)[1:]
         for line in lines
@@ -65,6 +65,6 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
     if unknown := [name for name in names if not can_be_made(name)]:
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
-            f"template: expected lines that make every attribute of the model, found none for {len(unknown)}, such as "
+            f"template: expected lines that make every attribute of the model; none makes {len(unknown)}, such as "
             f"{shown}: add lines, or map them with rename= to the names that the template makes"
         )

@@ -108,7 +108,7 @@ def _header(lines: list[str], source: str) -> tuple[float, int]:
 
 
 def _is_whole(text: str, digits: int = 19) -> bool:
-    """Whether the text is a whole number with fewer digits than this limit."""
+    """Whether the text is an integer with fewer digits than this limit."""
     return text.isascii() and text.isdigit() and len(text) < digits
 
 

@@ -70,7 +70,7 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
 
 
 def _strings(data: bytes, at: int, where: str, charset: Charset) -> tuple[list[str], int]:
-    """Texts that end with NUL, and where they end."""
+    """Strings that end with NUL, and the position after the last one."""
     if len(data) < at + _SIZE.size:
         raise InputError(f"{where}: expected their size at byte {at}, found the end of the file")
     begin = at + _SIZE.size

@@ -1,6 +1,6 @@
 """Writes the binary file of CRFsuite, as CRFsuite itself would: the same features, names and tables in the same order.
 
-crfsuite.py has the layout of the parts that are read there. To tag, CRFsuite also needs:
+crfsuite.py has the layout of the parts that are read there. For tagging, CRFsuite also needs:
 
     strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
                 A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
@@ -91,7 +91,7 @@ def _strings(names: list[str]) -> bytes:
     encoded = [name.encode() + b"\0" for name in names]
     for name in encoded:
         if b"\0" in name[:-1]:
-            raise InputError(f"CRFsuite's names end at the first NUL: expected none, found one in {name[:-1]!r}")
+            raise InputError(f"names in CRFsuite models cannot contain NUL, found one in {name[:-1]!r}")
     lengths = np.array([len(name) for name in encoded], dtype=np.int64)
     data_begin = CQDB.size + 8 * _TABLES
     ends = np.cumsum(lengths + 8)

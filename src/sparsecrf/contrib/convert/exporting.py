@@ -104,7 +104,7 @@ def _check_letters(names: StringTable, attributes: Any, letters: str, what: str)
 
 
 class _Ids:
-    """New attributes, numbered in order of first use. Two attributes of the model must not become one."""
+    """New attributes, numbered in order of first use. Raise if two attributes of the model would become one."""
 
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []
@@ -135,16 +135,19 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
     """Raise for template lines that the tool does not support or reads differently."""
     if line := _first(lines, lambda macro: macro.is_of_words):
         raise InputError(
-            f"template: {tool.name} has no functions of words: expected %x, %t and %m only, found {line.text!r}"
+            f"template: {tool.name} does not support functions of words; expected only %x, %t and %m, found "
+            f"{line.text!r}"
         )
     if template.boundary != tool.boundary and (line := _first(lines, lambda macro: macro.leaves)):
         raise InputError(
-            f"template, line {line.text!r}: cells beyond the ends of a sequence have other names in {tool.name}; "
+            f"template, line {line.text!r}: {tool.name} names cells beyond the ends of a sequence differently; "
             f"expected a model trained with --recipe boundary={tool.boundary}, found one with {template.boundary}"
         )
     letters = {str(line.parts[0])[0] for line in lines}
     if not letters.isdisjoint("Tt"):
-        raise InputError(f"template: {tool.name} has no lines T... for label n-grams: expected U, B or *, found one")
+        raise InputError(
+            f"template: {tool.name} does not support T... lines (label n-grams); expected only U, B and * lines"
+        )
     for pair in ("Uu", "Bb"):
         if letters >= set(pair):
             raise InputError(f"template: expected lines that begin with {pair[0]} or with {pair[1]}, found both")

@@ -101,9 +101,7 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     template = _template(lines, source, charset)
     if unigrams_only == [1]:
         if any(line[:1] != "u" for line in lines):
-            raise InputError(
-                f"{source}: expected only lines u in the template of a maxent model, found lines of other kinds"
-            )
+            raise InputError(f"{source}: expected only u lines in the template of a maxent model, found other lines")
         attributes = [name[1:] for name in attributes]
     cells = (unigram, w[is_unigram]), (bigram, w[~is_unigram])
     return assemble(source, labels, attributes, *cells, tool="wapiti", template=template)
@@ -191,7 +189,7 @@ def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     unigram, unigram_w, bigram, bigram_w = [], [], [], []
     for where, name, previous, label, w in rows:
         if name[0] == "*" and previous == "#" and "#" in labels:
-            raise InputError(f"{where}: expected no label named #, found one: convert the model file itself")
+            raise InputError(f"{where}: a label named # is ambiguous in a dump: convert the model file itself")
         if name[0] == "u" or (name[0] == "*" and previous == "#"):
             unigram.append((attributes[name], labels[label]))
             unigram_w.append(w)

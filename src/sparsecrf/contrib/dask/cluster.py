@@ -115,7 +115,7 @@ class Cluster:
                 n_done, since = n, monotonic()
             waited = monotonic() - since
             if self.client.status != "running" and waited > min(_RECONNECT, self.timeout):
-                raise ClusterError(f"{self}: expected a connection to the scheduler, found it lost")
+                raise ClusterError(f"{self}: the connection to the scheduler is lost")
             if waited > self.timeout:
                 raise TimeoutError
 
@@ -168,7 +168,7 @@ def release(futures: Sequence[Future]) -> None:
 
 
 def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer:
-    """work(*arguments); an error in the input names its partition."""
+    """Call work(*arguments); an error in the input names its partition."""
     try:
         return work(*arguments)
     except InputError as error:

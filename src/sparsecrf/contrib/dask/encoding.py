@@ -103,7 +103,7 @@ def _vocabulary(
         for name in sorted(names.labels[k] for k in range(len(names.labels))):
             labels.intern(name)
     if len(labels) == 0:
-        raise InputError("expected labels, found only missing ones")
+        raise InputError("expected labels, but all are missing")
     vocabulary = Vocabulary(vocabulary.bigrams, vocabulary.start, labels, names.attributes)
     return vocabulary, names.kind, names.n_columns, names.n_features
 

@@ -162,6 +162,6 @@ def _right(crf: CRF, X: Any, y: Any) -> tuple[int, int]:
     X, y = list(X), [list(labels) for labels in y]
     predicted = crf.predict(X)
     if [len(labels) for labels in y] != [len(labels) for labels in predicted]:
-        raise InputError("y: expected a label for each token of X, found sequences of other lengths")
+        raise InputError("y: expected a label for each token of X, found sequences of different lengths")
     pairs = [pair for labels, best in zip(y, predicted, strict=True) for pair in zip(labels, best, strict=True)]
     return sum(label == best for label, best in pairs), len(pairs)

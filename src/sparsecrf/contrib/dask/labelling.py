@@ -26,7 +26,7 @@ def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> A
 
 
 def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
-    """answer(model, sequences) of each partition. `model` is anything that can be pickled."""
+    """Call answer(model, sequences) for each partition. `model` is anything that can be pickled."""
     # A task instead of scattered data: it is rerun if its worker is lost.
     sent = client.submit(itself, model, pure=False)
     work = partial(_partition, answer)

@@ -55,7 +55,7 @@ class Sequences:
         if y is None:
             pairs = [pair for pair in X if isinstance(pair, tuple) and len(pair) == 2]
             if len(pairs) != len(X):
-                raise InputError("expected pairs (tokens, labels) if y is not given, found other elements")
+                raise InputError("expected pairs (tokens, labels), because y is not given, found other elements")
             X, y = [tokens for tokens, _ in pairs], [labels for _, labels in pairs]
         if len(X) == 0:
             raise InputError("expected sequences, found none")
@@ -211,7 +211,7 @@ def files_of(X: Any) -> list[str]:
             # Workers may have a different current directory.
             names = [os.path.abspath(p) for p in (sorted(glob(name)) if has_magic(name) else [name])]
         if not names:
-            raise InputError(f"{name}: expected files of that pattern, found none")
+            raise InputError(f"{name}: no file matches this pattern")
         found += names
     return found
 
@@ -235,7 +235,7 @@ def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
     """The number of partitions, which must be the same for all of these."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
-        raise InputError(f"expected the same number of partitions in each, found {sizes}")
+        raise InputError(f"expected the same number of partitions in X and y, found {sizes}")
     return next(iter(sizes.values()))
 
 

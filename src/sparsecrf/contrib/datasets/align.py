@@ -45,7 +45,7 @@ def alignable(letters: str, phonemes: Sequence[str]) -> bool:
 
 @dataclass
 class Aligner:
-    """theta, for the letters and phonemes of given words.
+    """The distributions theta for the letters and phonemes of the given words.
 
     With P phonemes, chunk 0 is silence, 1 + p one phoneme, 1 + P + p P + q two of them.
     """

@@ -73,8 +73,8 @@ def fetch(data_set: DataSet, directory: Path | None = None) -> list[Path]:
         kept = cache()
         if kept is None:
             raise InputError(
-                f"{data_set.name}: expected a directory to write to (-o DIR), or the package pooch, which "
-                f"locates the user's cache directory, found neither: {INSTALL_POOCH}"
+                f"{data_set.name}: give a directory to write to (-o DIR), or install pooch, which locates the cache "
+                f"directory: {INSTALL_POOCH}"
             )
         directory = kept / data_set.name
     parts = data_set.reader(contents(data_set))
@@ -97,9 +97,7 @@ def _content(data_set: DataSet, file: Source) -> bytes:
     try:
         import pooch
     except ImportError:
-        raise InputError(
-            f"{data_set.name}: expected the package pooch for downloads, found none: {INSTALL_POOCH}"
-        ) from None
+        raise InputError(f"{data_set.name}: downloads need the package pooch: {INSTALL_POOCH}") from None
     kept = cache() or Path(pooch.os_cache("sparsecrf"))
     pooch.get_logger().setLevel("WARNING")  # the program reports its progress itself
     try:

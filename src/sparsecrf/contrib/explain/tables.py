@@ -147,7 +147,7 @@ def _number(value: Any) -> str:
 
 
 def _templates(explained: ModelExplanation) -> Table:
-    """Which lines of the template, or kinds of attributes, the weights are for."""
+    """The lines of the template, or kinds of attributes, that the weights belong to."""
     kind = "prefix" if explained.template is None else "line"
     table = _table("Templates", [kind, "attributes", "of labels", "of label pairs", "sum of |weight|"])
     for column in table.columns[1:]:

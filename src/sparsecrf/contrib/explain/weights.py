@@ -130,5 +130,5 @@ def frame(rows: Iterable[tuple[Any, ...]], columns: Sequence[str]) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("to_frame: expected the package pandas, found none; pip install pandas") from None
+        raise ImportError("to_frame needs the package pandas: pip install pandas") from None
     return pandas.DataFrame.from_records(list(rows), columns=list(columns))

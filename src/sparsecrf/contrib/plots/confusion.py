@@ -43,9 +43,9 @@ class ConfusionDisplay(Display):
     ) -> ConfusionDisplay:
         """From label sequences; tokens whose true label is None are left out.
 
-        Shows `labels`, or the `top` (20) labels that are involved in the most errors, sorted by name. All others share
-        the last row and column; the cell where these cross counts all tokens with one of these labels, gold and
-        predicted, right or wrong.
+        Shows `labels`, or the `top` (20) labels that are involved in the most errors, sorted by name. All other labels
+        share the last row and column. The cell where these cross counts all tokens whose gold and predicted labels are
+        both among them, right or wrong.
         """
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)
         every = sorted({name for pair in pairs for name in pair})

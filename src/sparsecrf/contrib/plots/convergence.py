@@ -166,6 +166,6 @@ def _read_log(file: str | os.PathLike[str]) -> list[dict[str, Any]]:
             except (ValueError, InputError):
                 where = f"{os.fspath(file)}, line {n}"
                 raise InputError(
-                    f"{where}: expected a JSON object of an iteration, as --log has them, found {line.strip()[:60]!r}"
+                    f"{where}: expected a JSON object as written by --log, found {line.strip()[:60]!r}"
                 ) from None
     return records

@@ -27,7 +27,7 @@ _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype":
 def check_matplotlib() -> None:
     """Raise if matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise InputError("pictures: expected the package matplotlib, found none: pip install 'sparsecrf[plot]'")
+        raise InputError("plots need the package matplotlib: pip install 'sparsecrf[plot]'")
 
 
 def check_plot(file: str | os.PathLike[str]) -> None:

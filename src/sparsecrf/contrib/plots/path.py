@@ -94,7 +94,8 @@ class PathDisplay(Display):
             found, expected = len(vocabulary.attributes), path[0].corpus.n_attributes
             if found != expected:
                 raise InputError(
-                    f"vocabulary: expected the one that encoded the corpus, with {expected} attributes, found {found}"
+                    f"vocabulary: expected the vocabulary that encoded the corpus, with {expected} attributes, found "
+                    f"{found}"
                 )
             names = [_feature_name(int(k), vocabulary, path[0].parts) for k in numbers]
         return cls(
@@ -154,7 +155,7 @@ class PathDisplay(Display):
         return self
 
     def _marked(self) -> list[tuple[str, int, str]]:
-        """Fits to mark: name, index, and dashes of the line."""
+        """Fits to mark: name, index, and line style."""
         if self.best is None:
             return []
         best = "best (at the edge)" if self.edge is not None or self._at_edge(self.best) else "best"

@@ -20,7 +20,7 @@ def in_step(gold: Iterable[Sequence[str | None]], predicted: Iterable[Any]) -> I
         if ys is _END or zs is _END:
             more, fewer = ("predicted", "gold") if ys is _END else ("gold", "predicted")
             raise InputError(
-                f"sequence {i}: expected as many predicted as gold sequences, found more {more} than {fewer} ones"
+                f"sequence {i}: expected as many predicted as gold sequences, found more {more} than {fewer} sequences"
             )
         for labels in (ys, zs):
             if isinstance(labels, str):

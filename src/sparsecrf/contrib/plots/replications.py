@@ -12,18 +12,18 @@ from sparsecrf.contrib.plots.display import COLOURS, COLUMN, PAGE, Display, prin
 
 
 class ReplicationsDisplay(Display):
-    """A panel for each set of data, a box for each model: median, quartiles, whiskers of 1.5 times the interquartile
+    """A panel for each data set, and a box for each model: median, quartiles, whiskers of 1.5 times the interquartile
     range."""
 
     def __init__(self, errors: Mapping[str, Mapping[str, Any]]) -> None:
-        """errors[data][model]: [replications] errors in percent; every set of data has the same models."""
+        """errors[data][model]: [replications] errors in percent; every data set has the same models."""
         self.errors = {
             data: {model: np.asarray(values, float) for model, values in models.items()}
             for data, models in errors.items()
         }
         self.models = list(next(iter(self.errors.values()), {}))
         if not self.models:
-            raise InputError("errors: expected at least one set of data with a model, found none")
+            raise InputError("errors: expected at least one data set with a model, found none")
         for data, models in self.errors.items():
             if list(models) != self.models:
                 raise InputError(f"{data}: expected the models {', '.join(self.models)}, found {', '.join(models)}")

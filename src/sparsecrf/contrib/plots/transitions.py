@@ -40,7 +40,7 @@ class TransitionsDisplay(ModelDisplay):
         start, Y = model.vocabulary.start, len(model.labels)
         unknown = [name for name in labels or [] if name not in model.labels]
         if unknown:
-            raise InputError(f"labels: expected those of the model, found {unknown[0]!r}")
+            raise InputError(f"labels: expected labels of the model, found {unknown[0]!r}")
         chosen = list(range(Y)) if labels is None else [model.labels.index(name) for name in labels]
         matrix = model.transitions()[np.ix_([*chosen, Y] if start else chosen, chosen)]
         return cls(matrix, [model.labels[k] for k in chosen], start=start)

@@ -19,7 +19,7 @@ def whole(values: Any) -> dict[str, str]:
     for name, dtype in _WHOLE.items():
         if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
             return {name: _text(array.astype(dtype))}
-    raise OverflowError(f"expected numbers of 32 bits, found {low} and {high}")
+    raise OverflowError(f"expected 32-bit integers, found {low} and {high}")
 
 
 def real(values: Any) -> dict[str, str]:

@@ -26,7 +26,7 @@ def number(record: Mapping[str, Any], name: str) -> float | None:
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value if -_LARGEST <= value <= _LARGEST else None  # a whole number may be larger than any float
+    return value if -_LARGEST <= value <= _LARGEST else None  # an integer may be larger than any float
 
 
 def certificate(training: Mapping[str, Any]) -> Certificate:

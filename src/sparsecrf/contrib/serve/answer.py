@@ -53,8 +53,8 @@ def _labels(model: Model, sentences: list[Any], clock: _Clock) -> list[list[str]
 
 
 def _first_wrong(model: Model, request: LabelRequest, done: int) -> int | None:
-    """The sentence that the model cannot label, given that there is one in the block after the first `done` sentences;
-    None if only all of them together fail."""
+    """The sentence that the model cannot label, given that the block after the first `done` sentences failed; None if
+    every sentence of the block can be labelled by itself."""
     for i, sentence in enumerate(next(_blocks(request.sentences[done:])), done):
         limits = {} if request.constraints is None else request.constraints[i]
         try:
@@ -162,7 +162,7 @@ class _Clock:
         self.done = done
         if time.monotonic() > self._deadline:
             expected = f"a request that can be answered within {self._limits.seconds:g} s"
-            raise too_large(expected, f"{self._n} sentences, of which {done} were labelled by then", "time")
+            raise too_large(expected, f"{self._n} sentences, of which {done} were labelled in time", "time")
 
 
 def check_input(model: Model, request: LabelRequest) -> None:

@@ -43,7 +43,7 @@ class Access:
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
                 "the token of this server",
-                "a wrong token, or none",
+                "a wrong token or no token",
                 where="header Authorization",
                 instead="Authorization: Bearer TOKEN",
                 headers={"www-authenticate": "Bearer"},
@@ -113,7 +113,7 @@ class Labelling:
         if headers.get(b"content-encoding", b"identity") != b"identity":
             raise RequestError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "uncompressed JSON", repr(headers[b"content-encoding"])[2:42],
-                where="header Content-Encoding", instead="the body without compression",
+                where="header Content-Encoding", instead="an uncompressed body",
             )  # fmt: skip
         length = headers.get(b"content-length", b"")
         if length.isdigit():

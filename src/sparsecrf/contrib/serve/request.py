@@ -105,7 +105,8 @@ def _refuse_key(key: str) -> None:
 def _sentences(
     kind: str, given: Any, tokenizer: Callable[[], Tokenizer]
 ) -> tuple[bool, list[list[Any]], list[list[tuple[int, int]]] | None]:
-    """Whether it is a single sentence outside of a list; all sentences; for text, the places of their tokens."""
+    """Whether the input is a single sentence outside of a list; all sentences; and, for text, the offsets of their
+    tokens."""
     if kind == "text":
         return _texts(given, tokenizer())
     if type(given) is not list:
@@ -133,7 +134,7 @@ def _texts(given: Any, tokenizer: Tokenizer) -> tuple[bool, list[list[Any]], lis
 
 
 def _is_sentence(kind: str, given: list[Any]) -> bool:
-    """Whether a list is one sentence, by what is inside; an empty one is a list of no sentences."""
+    """Whether a list is one sentence, judging by its content; an empty list has no sentences."""
     inside = next((one for one in given if one != []), None)
     if kind == "tokens":
         return type(inside) is str
@@ -180,9 +181,9 @@ def _typed(given: dict[str, Any], key: str, kind: type, default: Any, expected: 
 
 
 def _nbest(given: dict[str, Any]) -> int:
-    k = _typed(given, "nbest", int, 0, f"a whole number from 1 to {MAX_NBEST}")
+    k = _typed(given, "nbest", int, 0, f"an integer from 1 to {MAX_NBEST}")
     if "nbest" in given and not 1 <= k <= MAX_NBEST:
-        raise wrong(f"a whole number from 1 to {MAX_NBEST}", str(k)[:40], "nbest")
+        raise wrong(f"an integer from 1 to {MAX_NBEST}", str(k)[:40], "nbest")
     return int(k)
 
 
@@ -190,7 +191,7 @@ def _coverage(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `Model.predict_set`, which does not support constraints."""
     if "coverage" not in given:
         if "coverage_of" in given:
-            raise wrong("coverage with it, such as 0.95", "none", "coverage_of")
+            raise wrong("also coverage, such as 0.95", "none", "coverage_of")
         return {}
     if not given.keys().isdisjoint(CONSTRAINTS):
         raise wrong("no constraints with coverage", ", ".join(key for key in CONSTRAINTS if key in given), "coverage")

@@ -142,7 +142,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
                     X.append(tokens)
                     y.append(gold[start:end])
         if not X:
-            raise InputError(f"docs: expected some with {TARGETS[self.target]}, found none")
+            raise InputError(f"docs: expected docs with {TARGETS[self.target]}, found none")
         self.model = CRF(**self.training).fit(X, y).model_
         return self
 

@@ -31,7 +31,7 @@ def attributes_of(corpus: Corpus) -> list[NDArray[np.int32]]:
 
 
 def choose(uncertainty: Floats, attributes: Sequence[NDArray[np.int32]], n: int, diversity: float) -> list[int]:
-    """The numbers of n sequences, each the best one after those before it:
+    """The numbers of n sequences, each the best choice given the ones before it:
 
         gain(i) = uncertainty_i (1 + diversity * share of the attributes of i that no chosen sequence has)
 

@@ -195,8 +195,8 @@ def _check_only_unigrams(template: Template) -> None:
     for kind, varies in zip(template.kinds, template.varies, strict=True):
         if kind in "*T" or (kind == "B" and varies):
             raise InputError(
-                "template: expected no attribute that conditions label pairs, which other formats do not support, "
-                f"found a line {kind}... with it"
+                "template: expected no attributes that condition label pairs, because other formats do not support "
+                f"them; found one in a line {kind}..."
             )
 
 

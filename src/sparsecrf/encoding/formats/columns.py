@@ -43,7 +43,7 @@ class Columns(Format):
             if columns == 1:
                 where = f"{source}, line {piece.line}"
                 raise InputError(
-                    f"{where}: expected columns of observations before the label, found one column "
+                    f"{where}: expected at least one column before the label, found only one column "
                     "(columns are separated by blanks or tabs)"
                 )
             template = Template.of_columns(columns - 1)

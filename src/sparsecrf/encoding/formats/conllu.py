@@ -103,7 +103,9 @@ class _Sentence(Record):
                 if int(number) != len(self._words) + 1:
                     raise InputError(f"{where}: expected word number {len(self._words) + 1}, found {number:.60}")
                 if not cells[1]:
-                    raise InputError(f"{where}: expected a FORM in the second column, found an empty one: {line!r:.60}")
+                    raise InputError(
+                        f"{where}: expected a FORM in the second column, found an empty cell: {line!r:.60}"
+                    )
                 self._words[k] = cells
             elif not number.replace("-", ".", 1).replace(".", "", 1).isdecimal():
                 raise InputError(f"{where}: expected the number of a word (3, 3-4 or 3.1), found {number!r:.60}")

@@ -101,7 +101,9 @@ def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]
                 expected = f"{_counted(width)} as in line {of_line}"
                 raise InputError(f"{source}, line {number}: expected {expected}, found {len(found)}: {line!r:.60}")
             if labelled and width < 2:
-                raise InputError(f"{source}, line {number}: expected a word and, last, its label, found {line!r:.60}")
+                raise InputError(
+                    f"{source}, line {number}: expected a word first and its label last, found {line!r:.60}"
+                )
             lines.append(line)
             cells.append(found)
         elif lines:

@@ -28,7 +28,7 @@ class PlainText(Records):
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
         if labelled:
             raise InputError(
-                f"{source}, line {piece.line}: expected labelled data, found plain text, which has none; use columns "
+                f"{source}, line {piece.line}: expected labelled data, found plain text without labels; use columns "
                 "or JSON lines (--format columns, --format jsonl)"
             )
         for number, line in enumerate(text_lines(piece, source), piece.line):

@@ -164,7 +164,7 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
-        """The label or label set; None if it is missing, or if it is or has a label that is unknown, and the vocabulary
+        """The label or label set. None if it is missing, or if it is (or contains) an unknown label and the vocabulary
         does not grow."""
         if not text or text == self.missing:
             return None

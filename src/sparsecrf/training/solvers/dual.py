@@ -35,7 +35,7 @@ class Dual:
 
     def __init__(self, objective: Objective, seed: int = 0) -> None:
         if not 0 <= seed < 2**64:
-            raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
+            raise InputError(f"seed: expected an integer from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed = objective, seed
         self.ascent: DualAscent | None = None
         self.epochs = 0

@@ -112,7 +112,7 @@ def _between(low: _Trial, high: _Trial) -> float:
 
 
 def _cubic(a: _Trial, b: _Trial, otherwise: float) -> float:
-    """Where the cubic through both has its minimum."""
+    """The minimum of the cubic through both points."""
     width = b.t - a.t
     theta = 3.0 * (a.value - b.value) / width + a.slope + b.slope
     gamma = -np.copysign(np.sqrt(max(0.0, theta**2 - a.slope * b.slope)), width)
@@ -123,11 +123,11 @@ def _cubic(a: _Trial, b: _Trial, otherwise: float) -> float:
 
 
 def _parabola(a: _Trial, b: _Trial) -> float:
-    """Where the parabola through both values with the slope at a has its minimum."""
+    """The minimum of the parabola through both values with the slope at a."""
     width = b.t - a.t
     return a.t + a.slope / ((a.value - b.value) / width + a.slope) / 2 * width
 
 
 def _secant(a: _Trial, b: _Trial) -> float:
-    """Where the slope is 0 if it is a straight line."""
+    """The point where the slope, as a straight line, is 0."""
     return b.t - b.slope * (b.t - a.t) / (b.slope - a.slope)

@@ -43,10 +43,10 @@ class Cd:
         self.sweeper = Sweeper(objective.corpus, objective.threads)
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Nothing to do: no state depends on the working set."""
+        """Does nothing: no state depends on the working set."""
 
     def forget(self) -> None:
-        """Nothing to drop: the damping of each block corrects itself."""
+        """Does nothing: the damping of each block corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.sweeper.damping}
@@ -97,7 +97,7 @@ class Groupwise:
         self.h = None
 
     def forget(self) -> None:
-        """Nothing to drop: the damping of each group corrects itself."""
+        """Does nothing: the damping of each group corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.damping.copy(), **({} if self.h is None else {"h": self.h})}
@@ -142,7 +142,7 @@ def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | N
     """Block by block, or group by group; by default whichever needs fewer passes per sweep."""
     if as_printed is not None:
         if groups:
-            raise InputError("groups: expected False with as_printed, found True")
+            raise InputError("groups=True cannot be combined with as_printed")
         return Blockwise(objective, as_printed)
     if groups is False:
         return Blockwise(objective)

@@ -65,7 +65,7 @@ class _Stochastic:
 
     def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
         if not 0 <= seed < 2**64:
-            raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
+            raise InputError(f"seed: expected an integer from 0 to 2^64 - 1, found {seed}")
         self.objective, self.seed, self.eta0 = objective, seed, eta0
         self.given = eta0  # None if the first step size is found by trial
         self.shards = self.chosen_shards()
@@ -104,7 +104,7 @@ class _Stochastic:
         self.joined = np.setdiff1d(new.numbers, old.numbers, assume_unique=True)
 
     def forget(self) -> None:
-        """Nothing to drop."""
+        """Does nothing: there is no state to drop."""
 
     def state(self) -> Arrays:
         state: Arrays = {"epochs": np.array(self.epochs), "u": np.array(self.u), "joined": self.joined}

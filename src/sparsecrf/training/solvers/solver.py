@@ -55,7 +55,7 @@ class State:
 
 
 class Keeper(Protocol):
-    """Storage for states."""
+    """Where states are stored."""
 
     def due(self) -> bool:
         """Whether it is time to save a new state."""
@@ -101,7 +101,7 @@ class Certifying(Protocol):
     bound: float  #: lower bound on the minimum over all features, up to accumulated rounding errors
 
     def zero(self) -> Point:
-        """The point where a run begins: all weights 0."""
+        """The starting point of a run, with all weights 0."""
 
     def certify(self) -> float:
         """The lower bound without accumulated rounding errors."""

@@ -361,7 +361,8 @@ class Run:
         return min(gap, self.bound.tighten(everything.known, everything.w, everything.loss, everything.g))
 
     def _time_to_screen(self) -> bool:
-        """Whether a screening is short enough to run although time is up. Without an l1 term, it is free."""
+        """Whether a screening is short enough to run although time is up. Without an l1 term, a screening costs
+        nothing."""
         if self.objective.penalty.threshold == 0:
             return True
         expected = _PASSES_TO_SCREEN * self.objective.pass_s if self.screening_s is None else self.screening_s
