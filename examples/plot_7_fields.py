@@ -60,7 +60,7 @@ display = plot_marginals(crf.model_, words, tokens=words)
 
 # %%
 # The same from the command line, on running text. The model remembers that its training tokens look like ``Ave,``, so
-# that ``label`` cuts text at blanks and leaves the comma where it is.
+# that ``label`` cuts text at spaces and leaves the comma where it is.
 
 import subprocess
 import sys
