@@ -51,13 +51,13 @@ CASES = [
         "train.txt, line 2: expected 3 columns as in line 1, found 2",
     ),
     ("too many columns", {"train_txt": "a D X\nb N N Y\n"}, "train", 1, "train.txt, line 2: expected 3 columns"),
-    ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "(columns are separated by blanks or tabs)"),
+    ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "(columns are separated by spaces or tabs)"),
     (
         "commas and a template",
         {"train_txt": "a,X\nb,Y\n"},
         "train",
         1,
-        "columns or more, the label last, found one (columns are separated by blanks or tabs)",
+        "columns or more, the label last, found one (columns are separated by spaces or tabs)",
     ),
     (
         "only labels",

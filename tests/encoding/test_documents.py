@@ -322,6 +322,6 @@ def test_texts_of_other_formats():
     assert DOCUMENTS.text([["Ann"], ["20\u00a0000"]], ["N", "V"]) == "Ann N\n20\u00a0000 V\n\n"
     assert DOCUMENTS.text([["Ann", "x"]], ["N"]) == "Ann x N\n\n"
     for rows, labels in [([["a b"]], ["N"]), ([["a", ""]], ["N"]), ([["a"]], ["N V"])]:
-        with pytest.raises(InputError, match="expected text without blanks, found"):
+        with pytest.raises(InputError, match="expected text without whitespace, found"):
             DOCUMENTS.text(rows, labels)
     assert DOCUMENTS.width(Piece(b"-DOCSTART- O\n\n", 1), "f") == 10  # of a token without a label, and one

@@ -374,7 +374,7 @@ def test_data_are_converted(run):
     assert convert("one.conllu", "d", "conllu:xpos", "tokens") == "vamos/v nos/p a/s el/d mar/n\n"
     assert convert("b.txt", "e", "tokens", "conllu").split("\n")[0] == "1\tAda\t_\tB-PER\t_\t_\t_\t_\t_\t_"
     done = run("convert", "t.conllu", "f", "--from", "conllu", "--to", "columns")
-    assert "sequence 1, position 0: expected text without blanks, found '20 000'" in done.err
+    assert "sequence 1, position 0: expected text without whitespace, found '20 000'" in done.err
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_what_has_no_place(line, found):
     with pytest.raises(InputError) as caught:
         list(converted(io.BytesIO(line.encode()), CRFSUITE, SIMPLE))
     assert str(caught.value).endswith(
-        f"sequence 0, position 0: expected attributes without values and names without blanks, found {found}"
+        f"sequence 0, position 0: expected attributes without values and names without whitespace, found {found}"
     )
 
 

@@ -126,7 +126,7 @@ std::string escaped(std::span<const std::string_view> parts) {
 }
 
 std::size_t whole_sequences(std::string_view text) {
-    // Searches backwards for a line feed, blanks, and another line feed.
+    // Searches backwards for a line feed, spaces or tabs, and another line feed.
     for (std::size_t end = text.size(); end > 0;) {
         const std::size_t feed = text.rfind('\n', end - 1);
         if (feed == std::string_view::npos) return 0;

@@ -1,4 +1,4 @@
-// Column files: one token per line, columns separated by blanks or tabs, a blank line between sequences.
+// Column files: one token per line, columns separated by spaces or tabs, a blank line between sequences.
 #pragma once
 
 #include <cstdint>

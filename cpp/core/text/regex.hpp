@@ -1,6 +1,6 @@
 // The small regular expressions of Wapiti's templates.
 //
-//   .  any character       \d digit  \a letter  \w letter or digit  \l lower  \u upper  \p punctuation  \s blank
+//   .  any character       \d digit  \a letter  \w letter or digit  \l lower  \u upper  \p punctuation  \s space
 //   x  the character x     \D \A \W \L \U \P \S  everything else    \x  the character x without special meaning
 //   ^  at the start: the match begins the text        $  at the end: the match ends the text
 //   *  the previous character any number of times, as few as possible    ?  the previous character once if possible

@@ -37,10 +37,10 @@ class Resource {
     static Kind kind_named(std::string_view name, std::string_view where);
 
     // Parses the content of a file. Throws at the first error, with its line; `source` names the file in errors.
-    //   lexicon   ENTRY, or ENTRY tab CLASS; the words of an entry are separated by blanks
+    //   lexicon   ENTRY, or ENTRY tab CLASS; the words of an entry are separated by spaces
     //   clusters  PATH WORD COUNT, as Brown clustering programs write it, or WORD CLASS
     //   classes   WORD CLASS
-    // Table columns are separated by a tab, or by blanks if the first line has no tab.
+    // Table columns are separated by a tab, or by spaces if the first line has no tab.
     Resource(std::string name, Kind kind, std::string content, const std::string& source);
 
     const std::string& name() const { return name_; }

@@ -78,7 +78,7 @@ struct Template::Parser {
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
     }
 
-    // A word that ends at ':', ',', ']' or a blank.
+    // A word that ends at ':', ',', ']' or a space.
     std::string_view word(const char* ends) {
         skip_blanks();
         const std::size_t start = at;
@@ -251,7 +251,7 @@ void Template::check_columns(std::int64_t available, const std::string& where) c
     if (available >= n_columns_) return;
     if (available == 0) {
         throw InputError(message(where, ": expected ", n_columns_ + 1, " columns or more, the label last, found one ",
-                                 "(columns are separated by blanks or tabs)"));
+                                 "(columns are separated by spaces or tabs)"));
     }
     throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
                              " of observations (", widest_, "), found ", available));

@@ -36,7 +36,7 @@ namespace sparsecrf {
 
 // Boundary cells are _B-1, _B-2, ... and _B+1, ... (CRF++), or _x-1 to _x-4, _x-# and _x+1, ... (Wapiti). Wapiti also
 // converts the first letter of a line to lower case, treats every # as the start of a comment, and strips trailing
-// blanks; in CRF++ a # starts a comment only at the start of a line, and blanks belong to the attribute.
+// spaces; in CRF++ a # starts a comment only at the start of a line, and spaces belong to the attribute.
 enum class Dialect { crfpp, wapiti };
 
 // An attribute in parts, and the hash of the whole.

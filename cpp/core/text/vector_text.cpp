@@ -14,7 +14,7 @@ namespace {
 
 bool separates(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Removes the last field of a text and the surrounding blanks, and returns it.
+// Removes the last field of a text and the surrounding spaces and tabs, and returns it.
 std::string_view take_last(std::string_view& text) {
     while (!text.empty() && separates(text.back())) text.remove_suffix(1);
     std::size_t begin = text.size();
@@ -72,7 +72,7 @@ void VectorText::add(std::string_view piece) {
     }
 }
 
-// Numbers are counted from the end because a word may contain blanks (some in GloVe do). A word cannot end with a
+// Numbers are counted from the end because a word may contain spaces (some in GloVe do). A word cannot end with a
 // number: the line then has one too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();

@@ -1,4 +1,4 @@
-// Word vectors in the text format of word2vec and GloVe: one word and its numbers per line, separated by blanks or
+// Word vectors in the text format of word2vec and GloVe: one word and its numbers per line, separated by spaces or
 // tabs, with an optional first line that gives the number of words and of numbers per word.
 #pragma once
 

@@ -124,7 +124,7 @@ def clusters(
     text: Annotated[
         list[Path],
         typer.Argument(
-            help="Raw text: one sentence per line, tokenized like your data, with blanks between words.",
+            help="Raw text: one sentence per line, tokenized like your data, with spaces between words.",
             metavar="TEXT",
         ),
     ],

@@ -35,7 +35,7 @@ def word_clusters(
 ) -> list[Clustered]:
     """Clusters of the words of sentences (lists of words), or of files.
 
-    Files have one sentence per line and blanks between words; with `columns` they are column files, the word first.
+    Files have one sentence per line and spaces between words; with `columns` they are column files, the word first.
     Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for at most `max_rounds`
     rounds. `each` is called with a line after each round. Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
     """
@@ -68,7 +68,7 @@ def _text(sentences: Iterable[Iterable[str]]) -> bytes:
     for k, sentence in enumerate(sentences):
         words = [sentence] if isinstance(sentence, str) else list(sentence)
         if isinstance(sentence, str) or not all(isinstance(w, str) and len(w.split()) == 1 for w in words):
-            raise InputError(f"sentence {k}: expected a list of words without blanks, found {sentence!r:.60}")
+            raise InputError(f"sentence {k}: expected a list of words without whitespace, found {sentence!r:.60}")
         lines.append(" ".join(words))
     return "\n".join(lines).encode()
 

@@ -189,7 +189,7 @@ class Recipe:
         format.check_vectors(self.vectors, self["vectors"])
         if any(c.isspace() for c in self.label_sets) or (self.label_sets and self.label_sets in self.missing):
             found = f"{self['missing']} {self.missing}" if self.missing else repr(self.label_sets)
-            expected = "expected non-blank characters that no label contains, such as |"
+            expected = "expected characters other than whitespace that no label contains, such as |"
             raise OptionError(f"{self['label_sets']}: {expected}, found {found}")
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
             raise OptionError(f"{self['ragged']} needs {self['template']}, which says which columns are needed")

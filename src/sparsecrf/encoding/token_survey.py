@@ -23,7 +23,7 @@ class TokenSurvey:
 
     The words tokenizer splits off punctuation; then marks such as `,` are tokens of their own. The blanks tokenizer
     leaves them at the ends of words. Data with more of the second kind, or with neither and with tokens that the words
-    tokenizer would split (192.168.0.1), were cut at blanks.
+    tokenizer would split (192.168.0.1), were split at whitespace.
     """
 
     def __init__(self) -> None:

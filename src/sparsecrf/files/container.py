@@ -1,6 +1,6 @@
 """Arrays and text in one safetensors file, with a digest: the common format of model files and checkpoints.
 
-The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with blanks to a multiple of
+The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with spaces to a multiple of
 8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without
 gaps. Any safetensors reader can open it. This reader uses neither that package nor NumPy, which take longer to import
 than most models take to load. It is also stricter: it must detect every damaged file.

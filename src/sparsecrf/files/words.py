@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from unicodedata import category
 
-#: Scripts without blanks between words, as ranges: each character is a separate word.
+#: Scripts without spaces between words, as ranges: each character is a separate word.
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Burmese
@@ -20,7 +20,7 @@ _WITHOUT_BLANKS = (
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """A run of letters, digits and underscores; a character of a script without blanks; or any other character.
+    """A run of letters, digits and underscores; a character of a script without spaces; or any other character.
 
     Marks (accents, vowel signs) belong to the preceding character: regular expressions do not count them as letters.
     """
@@ -40,13 +40,13 @@ def word_offsets(text: str) -> list[tuple[int, int]]:
     """Where the words of a text begin and end, in characters.
 
     A word is a run of letters, digits and underscores; punctuation marks are words of one character, and so are the
-    characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without blanks between words.
+    characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without spaces between words.
     """
     return [match.span() for match in _pattern().finditer(text)]
 
 
 def blank_offsets(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text begin and end, if only blanks separate them: `Ave,` is one."""
+    """Where the tokens of a text begin and end, if only whitespace separates them: `Ave,` is one token."""
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 

@@ -141,7 +141,7 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     ]
     for name in (*model.labels, *made.lines, *made.attributes):
         if not name or len(charset.raw(name)) > _LONGEST_LINE - 12 or any(blank in name for blank in " \t\n\r"):
-            expected = "text without blanks of at most 8 kB"
+            expected = "text of at most 8 kB without whitespace"
             raise InputError(f"text models of CRF++ have one name per line: expected {expected}, found {name[:60]!r}")
     text = b"".join(b"".join(charset.raw(line) + b"\n" for line in part) + b"\n" for part in parts)
     return text + "".join(f"{v!r}\n" for v in w.tolist()).encode()

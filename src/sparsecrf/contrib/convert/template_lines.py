@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: A macro that the core has accepted; there may be blanks between its parts.
+#: A macro that the core has accepted; there may be spaces between its parts.
 _MACRO = re.compile(
     r"%([xXtTmMlpPsShcnedD])\[\s*(@?)\s*([+-]?\d+)\s*(?:,\s*(\d+)\s*)?"
     r'(?:,\s*(?:"((?:\\.|[^"\\])*)"|(\d+)|([^"\]\s][^\]]*?))\s*)?\]',
@@ -32,7 +32,7 @@ class Macro:
 
     @property
     def text(self) -> str:
-        """The macro without blanks and signs that not every tool accepts."""
+        """The macro without spaces and without signs, which not every tool accepts."""
         column = "" if self.column is None else f",{self.column}"
         regex = "" if self.regex is None else f',"{self.regex}"'
         number = "" if self.number is None else f",{self.number}"

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError
 
 SILENT = "_"  #: the label of a letter that makes no phoneme
-JOIN = "+"  #: between the two phonemes of a label; a blank would end the column of a file
+JOIN = "+"  #: between the two phonemes of a label; a space would end the column of a file
 MOST = 2  #: phonemes that one letter can make
 
 #: Where EM starts: the probability of all chunks of a length. One phoneme is the rule, two are the exception.

@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[a-z]{2,}")  # no digits, apostrophes, full stops; `word(2
 def parse(text: str) -> list[Word]:
     """Words of two or more of a-z with their first pronunciation, without stress, if they can be aligned.
 
-    A line is the word, a blank, its phonemes with blanks between them, and possibly a comment: `tete T EH1 T # french`.
+    A line consists of the word, its phonemes and possibly a comment, separated by spaces: `tete T EH1 T # french`.
     """
     words: list[Word] = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -17,7 +17,7 @@ _PARTS = ("train", "dev", "test")
 def conllu(*columns: str) -> Reader:
     """A reader of train, dev and test in CoNLL-U, in that order: these fields of every syntactic word.
 
-    Comments, multiword tokens (1-2) and empty nodes (1.1) are left out. A blank within a form becomes `_`.
+    Comments, multiword tokens (1-2) and empty nodes (1.1) are left out. A space within a form becomes `_`.
     """
     fields = [_CONLLU_FIELDS[name] for name in columns]
 

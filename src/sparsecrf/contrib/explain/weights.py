@@ -24,8 +24,8 @@ _LIKE = 20_000  # maximum number of names to compare an unknown name with
 
 class Weight(NamedTuple):
     """A weight by name; previous is None for weights of single labels and of their parts, START for the start label.
-    For label n-grams it has all labels but the last, separated by blanks. Pairs of label classes are named by the first
-    part of their labels."""
+    For label n-grams, it contains all labels but the last, separated by spaces. Pairs of label classes are named by the
+    first part of their labels."""
 
     attribute: str
     previous: str | None

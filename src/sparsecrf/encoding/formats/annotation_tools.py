@@ -43,7 +43,7 @@ class _ProdigyTask(TextRecord):
             if type(a) is not int or type(b) is not int or not last <= a < b <= len(text):
                 fail(self._where, "tokens", "start and end of words of the text, in order", token)
             last = b
-            if text[a:b].strip():  # Prodigy turns runs of blanks into tokens
+            if text[a:b].strip():  # Prodigy turns runs of whitespace into tokens
                 found.append((a, b))
         return found
 

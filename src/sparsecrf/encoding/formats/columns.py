@@ -15,7 +15,7 @@ _FIRST_CELL = re.compile(rb"^[ \t\v\f]*([^ \t-\r]+)", re.MULTILINE)
 
 
 class Columns(Format):
-    """Columns separated by blanks or tabs."""
+    """Columns separated by spaces or tabs."""
 
     name = "columns"
     title = "column"
@@ -44,7 +44,7 @@ class Columns(Format):
                 where = f"{source}, line {piece.line}"
                 raise InputError(
                     f"{where}: expected at least one column before the label, found only one column "
-                    "(columns are separated by blanks or tabs)"
+                    "(columns are separated by spaces or tabs)"
                 )
             template = Template.of_columns(columns - 1)
         n_columns = encoder.add_columns(
@@ -62,6 +62,6 @@ class Columns(Format):
                 for text in (*row, label):
                     if text.split() != [text]:
                         where = f"{source}, sequence {i}, position {t}"
-                        raise InputError(f"{where}: expected text without blanks, found {text!r}")
+                        raise InputError(f"{where}: expected text without whitespace, found {text!r}")
                 yield " ".join((*row, label)) + "\n"
             yield "\n"

@@ -60,7 +60,7 @@ class Conllu(Records):
         return Conllu(choice)
 
     def looks_like(self, line: bytes) -> bool:
-        cells = line.split()  # split at any blanks: a file may have lost its tabs
+        cells = line.split()  # split at any whitespace: a file may have lost its tabs
         return len(cells) >= _N and cells[0].split(b"-")[0].isdigit()
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:

@@ -69,7 +69,7 @@ class Documents(Records):
         for line in lines:
             for cell in line:
                 if CELL.fullmatch(cell) is None:
-                    raise InputError(f"expected text without blanks, found {cell!r:.60}")
+                    raise InputError(f"expected text without whitespace, found {cell!r:.60}")
         return "".join(" ".join(line) + "\n" for line in lines) + "\n"
 
 

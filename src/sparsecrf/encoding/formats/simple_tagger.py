@@ -1,4 +1,4 @@
-"""Data files of MALLET's SimpleTagger: the features of a token and then its label, separated by blanks."""
+"""Data files of MALLET's SimpleTagger: the features of a token and then its label, separated by spaces."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SimpleTagger(CrfSuite):
                 wrong = [f"{name}:{value!r}" for name, value in attributes if value != 1.0]
                 wrong += [repr(word) for word in words if word.encode().split() != [word.encode()]]
                 if wrong:
-                    expected = "attributes without values and names without blanks"
+                    expected = "attributes without values and names without whitespace"
                     raise InputError(f"{source}, sequence {i}, position {t}: expected {expected}, found {wrong[0]:.60}")
                 yield " ".join(words) + "\n"
             yield "\n"

@@ -1,4 +1,4 @@
-"""Token lines: one sentence per line, tokens separated by blanks; a label follows its token after a slash, Oslo/LOC."""
+"""Token lines: one sentence per line, tokens separated by spaces; a label follows its token after a slash, Oslo/LOC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TokenLines(Records):
         for row, label in zip(rows, labels, strict=True):
             if len(row) != 1 or row[0].split() != [row[0]] or label.split() != [label] or "/" in label:
                 raise InputError(
-                    "expected a token of one word without blanks, and a label without blanks and slashes, found "
+                    "expected one word without whitespace and a label without whitespace or slashes, found "
                     f"{' '.join(row)!r:.60} and {label!r:.60}"
                 )
         return " ".join(f"{row[0]}/{label}" for row, label in zip(rows, labels, strict=True)) + "\n"

@@ -2,7 +2,7 @@
 // that the page is from (`sparsecrf serve`).
 
 // Words of running text, as src/sparsecrf/files/words.py has them: runs of letters, digits and underscores, characters of
-// scripts without blanks (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and any other character, with the marks on them.
+// scripts without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and any other character, with their marks.
 const OF_THEIR_OWN = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf" +
   "\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const LETTER = `(?:(?![${OF_THEIR_OWN}])[\\p{L}\\p{N}_])`, MARK = "[\\p{M}\\u200d]";
@@ -32,7 +32,7 @@ class Trial {
     this.tagger = tagger;
     const several = tagger.columns > 1;
     $("try-note").textContent = several
-      ? `Type one token per line, its ${tagger.columns} columns separated by blanks.`
+      ? `Type one token per line, its ${tagger.columns} columns separated by spaces.`
       : "Type a sentence, or one token per line to choose the tokens yourself.";
     $("try-text").rows = several ? 6 : 2;
     return this.show();
