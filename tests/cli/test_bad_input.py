@@ -165,7 +165,7 @@ CASES = [
         {},
         "label -m plain.safetensors train.txt -o o.txt",
         1,
-        "train.txt, line 1: expected CRFsuite",
+        "train.txt, line 1: expected a label, a tab and attributes (CRFsuite's format), found",
     ),
     ("too many threads", {}, f"label -m {GOOD} train.txt --threads 99999999999", 2, "--threads"),
     ("a model to standard output", {}, "train train.txt -m -", 1, "-: expected the name of a file"),

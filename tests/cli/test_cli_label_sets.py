@@ -78,7 +78,7 @@ def test_dev_data_are_scored_as_the_estimator_does(files, program):
         ("a A\nb B|?\n", ["|"], 1, "train.txt, line 2: expected labels on both sides of '|', found 'B|?'"),
         ("a A\nb B\n", [" "], 2, "--label-sets: expected characters other than whitespace that no label contains"),
         ("a A\nb B\n", ["?"], 2, "--label-sets: expected characters other than whitespace that no label contains"),
-        ("a A|B\nb B|A\n", ["|"], 1, "expected labels, found none"),
+        ("a A|B\nb B|A\n", ["|"], 1, "training: the corpus has no labels"),
         ("a A|B\nb B\n", ["|", "--gap", "0.1"], 2, "--gap 0.1 cannot be combined with missing labels or label sets"),
         ("a A|B\nb B\n", ["|", "--solver", "dual"], 2, "--solver dual does not support missing labels or label sets"),
     ],

@@ -67,7 +67,7 @@ def test_groups_of_ones_own():
 
 
 def test_groups_that_are_none():
-    with pytest.raises(InputError, match=r"groups of .U0:.*.: expected.*list.*groups.*root.*found 'word'"):
+    with pytest.raises(InputError, match=r"groups of 'U0:.*': expected a list of groups, largest first, found 'word'"):
         trained(penalty=FeatureGroups(lambda attribute, labels: "word"))
     with pytest.raises(InputError, match="weights: expected finite numbers >= 0, found -1 for"):
         FeatureGroups(lambda attribute, labels: [], weights={("a",): -1})

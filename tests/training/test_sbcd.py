@@ -192,6 +192,6 @@ def test_group_updates_never_raise_the_objective():
     ],
 )
 def test_wrong_solver_options(solver, options):
-    with pytest.raises(InputError, match=r"expected.*found"):
+    with pytest.raises(InputError, match=r"expected.*found|groups=True cannot be combined with as_printed"):
         fit(small().corpus(), rho1=0.1, solver=solver, solver_options=options)
     assert solver in SOLVERS

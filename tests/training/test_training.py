@@ -278,7 +278,7 @@ def test_wrong_options(options):
 def test_no_labels_at_all():
     problem = larger()
     bare = tuple(replace(s, labels=(-1,) * len(s.labels)) for s in problem.sequences)
-    with pytest.raises(InputError, match="expected labels"):
+    with pytest.raises(InputError, match="training: the corpus has no labels"):
         fit(replace(problem, sequences=bare).corpus())
 
 

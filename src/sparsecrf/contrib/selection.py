@@ -102,7 +102,7 @@ def threshold(
     those of `fit`.
     """
     if (cut is None) == (keep is None):
-        raise InputError(f"threshold: give either cut or keep, found cut={cut} and keep={keep}")
+        raise InputError(f"threshold: expected either cut or keep, found cut={cut} and keep={keep}")
     if keep is not None and keep < 0:
         raise InputError(f"keep: expected at least 0, found {keep}")
     size = np.abs(found.w)
