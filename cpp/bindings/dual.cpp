@@ -57,6 +57,8 @@ void bind_dual(nb::module_& m) {
                     "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
             "steps done; returning False stops the run.")
+        .def("use_doubles", &DualAscent::use_doubles, nb::call_guard<WithoutGil>(),
+             "Store probabilities in double precision from now on, as relative gaps below 1e-5 require.")
         .def("never_descend", &DualAscent::never_descend, "Shorten steps so that they never lower the bound.")
         .def("recenter", &DualAscent::recenter, nb::arg("share"),
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
@@ -83,6 +85,7 @@ void bind_dual(nb::module_& m) {
                 std::vector<Result<double, 1>> arrays;
                 for (const std::span<double> part : self.state()) arrays.push_back(copy<double>(part));
                 arrays.push_back(copy<double>(self.space().centers()));
+                arrays.push_back(copy<double>(self.distributions().all_pairs()));
                 return arrays;
             },
             "A copy of the state that steps change.")
@@ -90,15 +93,18 @@ void bind_dual(nb::module_& m) {
             "restore",
             [](DualAscent& self, const std::vector<Array1<double>>& arrays) {
                 const std::vector<std::span<double>> parts = self.state();
-                if (arrays.size() != parts.size() + 1 || arrays.back().size() == 0) {
-                    throw InputError(message("state: expected ", parts.size() + 1, " arrays, found ", arrays.size()));
+                const std::size_t n = parts.size();
+                if (arrays.size() != n + 2 || arrays[n].size() == 0) {
+                    throw InputError(message("state: expected ", n + 2, " arrays, found ", arrays.size()));
                 }
-                for (std::size_t k = 0; k < parts.size(); ++k) expect_length(arrays[k], parts[k].size(), "state");
+                for (std::size_t k = 0; k < n; ++k) expect_length(arrays[k], parts[k].size(), "state");
+                expect_length(arrays[n + 1], self.distributions().n_all_pairs(), "state");
                 for (std::size_t k = 0; k < parts.size(); ++k) {
                     const std::span<const double> from = view(arrays[k]);
                     std::copy(from.begin(), from.end(), parts[k].begin());
                 }
-                self.space().set_centers(view(arrays.back()));
+                self.space().set_centers(view(arrays[n]));
+                self.distributions().set_all_pairs(view(arrays[n + 1]));
                 self.space().find_active();
             },
             nb::arg("arrays"), "Resume from a state.");

@@ -149,9 +149,11 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     }
     std::fill(d.begin() + static_cast<std::ptrdiff_t>(square), d.end(), 0.0);
     keep(d);
+    const std::vector<float> next(u.size());
     for (const double small : {0.0, 0.5}) {
         double slope, value_of;
-        k.entropy(u.data(), d.data(), 0.4, small, (square + kLanes - 1) / kLanes * kLanes, u.data(), &slope, &value_of);
+        const std::size_t rounded = (square + kLanes - 1) / kLanes * kLanes;
+        k.entropy(u.data(), d.data(), 0.4, small, rounded, next.data(), &slope, &value_of);
         all.insert(all.end(), {slope, value_of});
     }
     return all;

@@ -184,8 +184,8 @@ SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
 }
 
 // With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Eight numbers z that are all at most
-// `small` get rough logarithms: an error of 4e-7 times their sum. Prefetches n numbers from `next` on.
-void entropy(const double* u, const double* d, double c, double small, std::size_t n, const double* next, double* slope,
+// `small` get rough logarithms: an error of 4e-7 times their sum. Prefetches n floats from `next` on.
+void entropy(const double* u, const double* d, double c, double small, std::size_t n, const float* next, double* slope,
              double* value) {
     const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);
     Vec slopes[kParts], values[kParts];

@@ -71,8 +71,8 @@ struct Kernels {
     // Z[x] += c d[r] for first <= r < end; updates `active`
     void (*dual_add)(const DualRows& of, const double* d, double c, std::size_t first, std::size_t end);
     // With z = u + c d:  slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]     (z is clamped to 1e-300 in the
-    // log; where eight z are at most `small`, the log has an error of 4e-7; n numbers from `next` on are prefetched)
-    void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const double* next,
+    // log; where eight z are at most `small`, the log has an error of 4e-7; n floats from `next` on are prefetched)
+    void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const float* next,
                     double* slope, double* value);
     // With z = x + c y, f = scale / times:  slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
     // S(z[r, j])^2

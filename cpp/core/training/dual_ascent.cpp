@@ -57,20 +57,10 @@ DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double 
 void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
     space_.set_weights(features, w);
     common_.fill();
-    DualSequence& at = steps_.front().inference();
-    const auto pair_numbers = [&](std::int64_t i) {
-        return static_cast<std::size_t>((space_.corpus.length(i) - 1) * space_.n_labels * space_.n_labels);
-    };
-    AlignedVector<double> zeros, p;
-    for (const std::int64_t i : u_.counting) {
-        at.forward(i);
-        at.backward();
-        std::copy_n(at.p(), at.length() * static_cast<std::size_t>(space_.stride), u_.nodes(i));
-        zeros.resize(std::max(zeros.size(), u_.n_pairs(i) + kLanes), 0.0);
-        p.resize(zeros.size());
-        at.pair_differences(zeros.data(), p.data());
-        std::copy_n(p.begin(), pair_numbers(i), u_.pairs(i));
-    }
+    const auto n = static_cast<std::int64_t>(u_.counting.size());
+    parallel_for(n, threads_, 4, [&](int thread, std::int64_t j) {
+        steps_[static_cast<std::size_t>(thread)].take_model(u_.counting[static_cast<std::size_t>(j)]);
+    });
     certify();
     // With a share s of the model, G is s times that of the model, and the entropy is at least s times the model's.
     const double entropy = u_.total_entropy();
@@ -82,11 +72,9 @@ void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
             share = s;
         }
     }
-    for (const std::int64_t i : u_.counting) {
-        std::for_each_n(u_.nodes(i), space_.corpus.length(i) * space_.stride, [&](double& u) { u *= share; });
-        std::for_each_n(u_.pairs(i), pair_numbers(i), [&](double& q) { q *= share; });
-        u_.add_data(i, 1.0 - share);
-    }
+    parallel_for(n, threads_, 32, [&](int, std::int64_t j) {
+        u_.mix_with_data(u_.counting[static_cast<std::size_t>(j)], share);
+    });
     certify();
 }
 
@@ -181,13 +169,8 @@ DualAscent::Values DualAscent::evaluate() {
     common_.fill();
     std::vector<double> losses(u_.counting.size());
     parallel_for(static_cast<std::int64_t>(u_.counting.size()), threads_, 4, [&](int thread, std::int64_t j) {
-        const std::int64_t i = u_.counting[static_cast<std::size_t>(j)];
-        const auto k = static_cast<std::size_t>(i);
-        DualSequence& at = steps_[static_cast<std::size_t>(thread)].inference();
-        at.forward(i);
-        const double weight = space_.corpus.weight(i), score = at.score(u_.nodes(i), u_.pairs(i));
-        losses[static_cast<std::size_t>(j)] = weight * (at.log_z() - at.score_of_labels());
-        u_.gap[k] = std::max(0.0, weight * (at.log_z() - u_.entropy[k] - score));
+        const auto k = static_cast<std::size_t>(j);
+        losses[k] = steps_[static_cast<std::size_t>(thread)].find_gap(u_.counting[k]);
     });
     CompensatedSum loss, gap;
     for (std::size_t j = 0; j < u_.counting.size(); ++j) {
@@ -208,10 +191,7 @@ double DualAscent::certify() {
     in_phases(sizes, threads_, [&](std::size_t phase, int k) {
         const std::size_t first = phase / 2 * kBatch;
         if (phase % 2 == 0) {
-            const std::int64_t i = u_.counting[first + static_cast<std::size_t>(k)];
-            u_.make_consistent(i);
-            u_.entropy[static_cast<std::size_t>(i)] = u_.entropy_of(i);
-            steps_[static_cast<std::size_t>(k)].find_expectations(i);
+            steps_[static_cast<std::size_t>(k)].certify(u_.counting[first + static_cast<std::size_t>(k)]);
         } else {
             add_to_Z(static_cast<std::size_t>(sizes[phase - 1]), k);
         }
@@ -235,7 +215,7 @@ void DualAscent::add_to_Z(std::size_t n, int item) {
 }
 
 std::vector<std::span<double>> DualAscent::state() {
-    return {u_.node_values.all(), u_.pair_values.all(), space_.Z, space_.Z_pairs, u_.entropy, u_.gap, u_.step};
+    return {u_.node_values.all(), space_.Z, space_.Z_pairs, u_.entropy, u_.gap, u_.step};
 }
 
 }  // namespace sparsecrf

@@ -53,8 +53,12 @@ class DualAscent {
 
     DualSpace::Weights weights() const { return space_.weights(); }
 
-    // The state that steps change, without centers, for checkpoints.
+    // From now on, pair probabilities are stored in double precision.
+    void use_doubles() { u_.use_doubles(); }
+
+    // The state that steps change, without pair probabilities and centers, for checkpoints.
     std::vector<std::span<double>> state();
+    DualDistributions& distributions() { return u_; }
     DualSpace& space() { return space_; }
 
    private:

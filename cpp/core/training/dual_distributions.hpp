@@ -2,9 +2,15 @@
 // probabilities, which determine its entropy and expectations:
 //
 //     H(u_i) = - sum_{t > 0} sum q_t log q_t + sum_{0 < t < T-1} sum u_t log u_t
+//
+// Pair probabilities take most of the memory of a run, so they are stored in single precision until `use_doubles`.
+// Computations always use double precision. Rounding an entry q changes the computed gap of a sequence by about 3e-8 q
+// times its score, which hides gaps below a hundred-thousandth of the objective. Bounds are not affected: `make_consistent`
+// returns the numbers before rounding, which are exactly those of a distribution.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/aligned.hpp"
@@ -22,35 +28,46 @@ class DualDistributions {
 
     double* nodes(std::int64_t i) { return node_values.data() + corpus.offsets[i] * stride; }  // [T, Yp]
     const double* nodes(std::int64_t i) const { return node_values.data() + corpus.offsets[i] * stride; }
-    double* pairs(std::int64_t i) {
-        return pair_values.data() + pair_first_[static_cast<std::size_t>(i)];
-    }  // [T-1, YY]
-    const double* pairs(std::int64_t i) const { return pair_values.data() + pair_first_[static_cast<std::size_t>(i)]; }
-    std::size_t n_pairs(std::int64_t i) const {  // padded with zeros to a multiple of 8
-        return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i) + 1] -
-                                        pair_first_[static_cast<std::size_t>(i)] - kLanes);
+    std::size_t n_pairs(std::int64_t i) const {  // (T - 1) Y Y, padded to a multiple of 8
+        return first_pair(i + 1) - first_pair(i);
     }
+    // Copies the pair probabilities [T - 1, YY] to `out`, followed by zeros up to n_pairs(i) + kLanes numbers, since
+    // kernels read past the end.
+    void read_pairs(std::int64_t i, AlignedVector<double>& out) const;
+    // Stores n_pairs(i) numbers; as floats, those below 1e-30 become zero, because very small floats are slow.
+    void write_pairs(std::int64_t i, const double* from);
+    const float* prefetched_pairs(std::int64_t i) const;
+    void use_doubles();
+    // All pair probabilities: per sequence [T - 1, Y Y], padded.
+    std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }
+    std::vector<double> all_pairs() const;
+    void set_all_pairs(std::span<const double> pairs);
 
-    // u_i += share * (the labels of the data)
-    void add_data(std::int64_t i, double share);
+    // u_i <- share u_i + (1 - share) (the labels of the data)
+    void mix_with_data(std::int64_t i, double share);
     // Replaces u_i by the Markov chain with the same first node and conditional probabilities, so that the node
-    // probabilities are the marginals of the pair probabilities.
-    void make_consistent(std::int64_t i);
-    double entropy_of(std::int64_t i) const;
+    // probabilities are the marginals of the pair probabilities. q: the pair probabilities before rounding.
+    void make_consistent(std::int64_t i, AlignedVector<double>& q);
+    // q: the pair probabilities
+    double entropy_of(std::int64_t i, const AlignedVector<double>& q) const;
     // sum_i w_i H(u_i), from `entropy`.
     double total_entropy() const;
 
     const Corpus& corpus;
     const int stride;                        // Yp
     std::vector<std::int64_t> counting;      // sequences with positive weight, ascending
-    Zeros node_values;                       // [P, Yp] u_t(y)
-    Zeros pair_values;                       // per sequence [T - 1, Y Y], padded: u_t(y', y); then 8 zeros, since
-                                             // kernels read past the end
+    Zeros<double> node_values;               // [P, Yp] u_t(y)
     std::vector<double> entropy, gap, step;  // [N] H(u_i); last computed w_i KL(u_i || p_i); c of the last step
 
    private:
+    std::size_t first_pair(std::int64_t i) const {
+        return static_cast<std::size_t>(pair_first_[static_cast<std::size_t>(i)]);
+    }
+
     const Kernels& kernels_;
-    std::vector<std::int64_t> pair_first_;  // [N + 1] into pair_values, multiples of 8
+    std::vector<std::int64_t> pair_first_;  // [N + 1] into the pairs, multiples of 8
+    Zeros<float> floats_;                   // all pairs u_t(y', y); empty after `use_doubles`
+    Zeros<double> doubles_;                 // the same; empty before
     AlignedVector<double> zeros_;           // as many as the pairs or nodes of the longest sequence
 };
 

@@ -66,7 +66,7 @@ double DualSpace::bytes(const Corpus& corpus) {
     }
     const auto rows = static_cast<double>(std::count(seen.begin(), seen.end(), 1));
     const double of_occurrence = corpus.unigram_lists.has_values() ? 20.0 : 12.0;
-    return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * (Y * Y + Yp)) +
+    return 8.0 * (corpus.n_attributes * Yp + rows * (Y + 1.0) * Y + T * Yp) + 4.0 * T * Y * Y +
            of_occurrence * occurrences(corpus);
 }
 

@@ -15,30 +15,51 @@ constexpr double kSmall = 1e-4;  // probabilities that need only rough logarithm
 }  // namespace
 
 void DualStep::take(std::int64_t i, std::int64_t next) {
-    i_ = i;
     c_ = 0.0;
-    const auto k = static_cast<std::size_t>(i);
-    weight_ = space_.corpus.weight(i);
-    at_.forward(i);
+    find_gap(i);
+    if (u_.gap[static_cast<std::size_t>(i)] == 0.0) return;
     at_.backward();
     n_nodes_ = at_.length() * static_cast<std::size_t>(space_.stride);
-    const double score = at_.score(u_.nodes(i), u_.pairs(i));
-    u_.gap[k] = std::max(0.0, weight_ * (at_.log_z() - u_.entropy[k] - score));
-    if (u_.gap[k] == 0.0) return;
     find_direction();
     find_rows();
     c_ = search(next);
     if (c_ == 0.0) return;
     kernels_.axpy(c_, d_nodes_.data(), static_cast<int>(n_nodes_), u_.nodes(i));
-    kernels_.axpy(c_, d_pairs_.data(), static_cast<int>(u_.n_pairs(i)), u_.pairs(i));
+    kernels_.axpy(c_, d_pairs_.data(), static_cast<int>(u_.n_pairs(i)), u_pairs_.data());
+    u_.write_pairs(i, u_pairs_.data());
+}
+
+double DualStep::find_gap(std::int64_t i) {
+    i_ = i;
+    weight_ = space_.corpus.weight(i);
+    u_.read_pairs(i, u_pairs_);
+    at_.forward(i);
+    const auto k = static_cast<std::size_t>(i);
+    const double score = at_.score(u_.nodes(i), u_pairs_.data());
+    u_.gap[k] = std::max(0.0, weight_ * (at_.log_z() - u_.entropy[k] - score));
+    return weight_ * (at_.log_z() - at_.score_of_labels());
+}
+
+void DualStep::take_model(std::int64_t i) {
+    at_.forward(i);
+    at_.backward();
+    std::copy_n(at_.p(), at_.length() * static_cast<std::size_t>(space_.stride), u_.nodes(i));
+    i_ = i;
+    u_pairs_.assign(u_.n_pairs(i) + kLanes, 0.0);
+    find_pair_differences();
+    u_.write_pairs(i, d_pairs_.data());
 }
 
 void DualStep::find_direction() {
-    const auto Y = static_cast<std::size_t>(space_.n_labels);
     d_nodes_.assign(at_.p(), at_.p() + n_nodes_);
     kernels_.axpy(-1.0, u_.nodes(i_), static_cast<int>(n_nodes_), d_nodes_.data());
+    find_pair_differences();
+}
+
+void DualStep::find_pair_differences() {
+    const auto Y = static_cast<std::size_t>(space_.n_labels);
     d_pairs_.resize(std::max(d_pairs_.size(), u_.n_pairs(i_) + kLanes));
-    at_.pair_differences(u_.pairs(i_), d_pairs_.data());
+    at_.pair_differences(u_pairs_.data(), d_pairs_.data());
     std::fill_n(d_pairs_.begin() + static_cast<long>((at_.length() - 1) * Y * Y),
                 u_.n_pairs(i_) + kLanes - (at_.length() - 1) * Y * Y, 0.0);
 }
@@ -94,9 +115,9 @@ double DualStep::search(std::int64_t next) {
     double c = std::min(1.0, kLonger * u_.step[k]);
     for (int trial = 0; trial < kMostTrials; ++trial) {
         double slope_pairs, slope_nodes, pairs_log, nodes_log;
-        kernels_.entropy(u_.pairs(i_), d_pairs_.data(), c, kSmall, u_.n_pairs(i_), u_.pairs(trial == 0 ? next : i_),
-                         &slope_pairs, &pairs_log);
-        kernels_.entropy(u, d, c, kSmall, n_inner, u, &slope_nodes, &nodes_log);
+        kernels_.entropy(u_pairs_.data(), d_pairs_.data(), c, kSmall, u_.n_pairs(i_),
+                         u_.prefetched_pairs(trial == 0 ? next : i_), &slope_pairs, &pairs_log);
+        kernels_.entropy(u, d, c, kSmall, n_inner, u_.prefetched_pairs(i_), &slope_nodes, &nodes_log);
         const double entropy = sign * nodes_log - pairs_log;
         const double after = conjugate(c, slope);
         slope = weight_ * (sign * slope_nodes - slope_pairs) - slope;
@@ -113,15 +134,16 @@ double DualStep::search(std::int64_t next) {
     return 0.0;
 }
 
-void DualStep::find_expectations(std::int64_t i) {
+void DualStep::certify(std::int64_t i) {
     const Corpus& corpus = space_.corpus;
+    u_.make_consistent(i, u_pairs_);
+    u_.entropy[static_cast<std::size_t>(i)] = u_.entropy_of(i, u_pairs_);
     i_ = i;
     c_ = 1.0;
     const auto Y = static_cast<std::size_t>(space_.n_labels), stride = static_cast<std::size_t>(space_.stride);
     const auto length = static_cast<std::size_t>(corpus.length(i));
     d_nodes_.assign(u_.nodes(i), u_.nodes(i) + length * stride);
-    d_pairs_.assign(u_.pairs(i), u_.pairs(i) + u_.n_pairs(i));
-    d_pairs_.resize(u_.n_pairs(i) + kLanes, 0.0);
+    d_pairs_.assign(u_pairs_.begin(), u_pairs_.begin() + static_cast<long>(u_.n_pairs(i) + kLanes));
     for (std::size_t t = 0; t < length; ++t) {
         const std::int64_t position = corpus.offsets[i] + static_cast<std::int64_t>(t);
         const auto y = static_cast<std::size_t>(corpus.labels[position]);

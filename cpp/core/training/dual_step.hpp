@@ -28,16 +28,20 @@ class DualStep {
 
     // Moves u_i and leaves Z unchanged. `next`: a sequence whose pairs are prefetched.
     void take(std::int64_t i, std::int64_t next);
-    // Computes w_i (E_{u_i} F - F_i) as the change of Z: its sum over all sequences is G. Does not take a step.
-    void find_expectations(std::int64_t i);
+    // Computes w_i KL(u_i || p_i), the gap of sequence i, and returns its loss.
+    double find_gap(std::int64_t i);
+    // u_i = the model.
+    void take_model(std::int64_t i);
+    // Makes u_i consistent and computes its entropy, and w_i (E_{u_i} F - F_i) as the change of Z: its sum over all
+    // sequences is G. Does not take a step.
+    void certify(std::int64_t i);
     // Adds the change to the rows first <= r < end of Z, and to the pair rows.
     void add_to_Z(std::uint32_t first, std::uint32_t end);
     void add_to_pairs();
 
-    DualSequence& inference() { return at_; }
-
    private:
     void find_direction();
+    void find_pair_differences();
     void find_rows();
     double search(std::int64_t next);
 
@@ -50,6 +54,7 @@ class DualStep {
     double weight_ = 0.0, c_ = 0.0;         // w_i; step length
     std::size_t n_nodes_ = 0;               // size of the node arrays, T Yp
     std::size_t n_near_ = 0, n_own_ = 0;    // rows of Z that can affect the search: label rows, pair rows
+    AlignedVector<double> u_pairs_;         // [T - 1, Y Y] pairs of u_i
     AlignedVector<double> d_nodes_;         // [T, Yp] p - u
     AlignedVector<double> d_pairs_;         // [T - 1, Y Y]
     AlignedVector<double> d_rows_, d_own_;  // [rows, Yp], [pair rows, pairs] the change of Z

@@ -23,6 +23,7 @@ from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 _PLAIN_EVERY = 4  # every fourth epoch takes all sequences
 _EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the latter while the relative gap is above _LARGE
 _LARGE = 0.1
+_PRECISE = 1e-4  # relative gap below which probabilities are stored in double precision
 _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes
 # The curvature of the proximal term, as a share of that of the loss: its initial value, and how it adapts. If the gap
 # of the problem with this term is small compared with P - D, the center limits progress, and the share falls; else it
@@ -42,6 +43,7 @@ class Dual:
         self.share = _SHARE
         self.gap = 1.0  # P - D after the last iteration, relative
         self.is_careful = False  # whether steps must not lower the bound
+        self.is_precise = False  # whether probabilities are stored in double precision
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
         self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
@@ -79,6 +81,10 @@ class Dual:
             self.share *= min(max(inner_gap / (_SHARE_OF_GAP * gap), _SLOWEST), _FASTEST)
             self.gap = gap / value
         numbers, w = ascent.weights()
+        if self.gap < _PRECISE and not self.is_precise:
+            self.is_precise = True
+            ascent.use_doubles()
+            self.certify()
         return self._point(numbers, w, loss)
 
     def _values(self, ascent: DualAscent) -> tuple[float, float, float, float]:
@@ -108,22 +114,25 @@ class Dual:
         if self.ascent is None:
             return {}
         arrays = {f"part {k}": array for k, array in enumerate(self.ascent.state())}
-        numbers = [self.epochs, self.share, self.gap, self.is_careful, self.bound, *self.certified]
+        numbers = [self.epochs, self.share, self.gap, self.is_careful, self.is_precise, self.bound, *self.certified]
         return {"numbers": np.array(numbers, dtype=float), **arrays}
 
     def restore(self, state: Arrays) -> None:
         if not state:
             return
-        if state["numbers"].size != 7:
+        if state["numbers"].size != 8:
             found = f"{state['numbers'].size} numbers"
             raise InputError(
-                f"checkpoint: expected 7 numbers of the solver dual, found {found}: another version wrote it"
+                f"checkpoint: expected 8 numbers of the solver dual, found {found}: another version wrote it"
             )
-        epochs, self.share, self.gap, is_careful, self.bound, certified, at = state["numbers"].tolist()
-        self.epochs, self.is_careful, self.certified = int(epochs), bool(is_careful), (certified, int(at))
+        epochs, self.share, self.gap, is_careful, is_precise, self.bound, certified, at = state["numbers"].tolist()
+        self.is_careful, self.is_precise = bool(is_careful), bool(is_precise)
+        self.epochs, self.certified = int(epochs), (certified, int(at))
         self.ascent = self._make()
         if self.is_careful:
             self.ascent.never_descend()
+        if self.is_precise:
+            self.ascent.use_doubles()
         self.ascent.restore([state[f"part {k}"] for k in range(len(state) - 1)])
 
     def _begin(self, point: Point) -> DualAscent:
