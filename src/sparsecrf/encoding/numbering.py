@@ -92,9 +92,13 @@ class Numbering(NamedTuple):
         features of this kind and attribute."""
         import numpy as np
 
-        kind = np.searchsorted([self.first_bigram, self.first_class][: 2 if self.classes else 1], numbers, side="right")
-        width = np.array([self.cells, self.pairs, self.class_pairs])[kind]
-        x, cell = np.divmod(numbers - np.array([0, self.first_bigram, self.first_class])[kind], np.maximum(width, 1))
+        numbers = np.asarray(numbers)
+        kind = np.asarray(numbers >= self.first_bigram, np.int8)
+        if self.classes:
+            kind = kind + (numbers >= self.first_class)
+        first = np.array([0, self.first_bigram, self.first_class])
+        width = np.maximum([self.cells, self.pairs, self.class_pairs], 1)
+        x, cell = np.divmod(numbers - first[kind], width[kind])
         return kind, x, cell
 
     def label(self, numbers: Any) -> Any:

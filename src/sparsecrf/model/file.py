@@ -78,6 +78,8 @@ def used(parts: Parts) -> Parts:
     attribute = numbering.attribute(numbers)
     stays = np.zeros(len(parts.attributes), dtype=np.bool_)
     stays[attribute] = stays[longer.attribute] = True
+    if stays.all() and parts.w.all():
+        return parts._replace(ngrams=longer or None)
     kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1  # x becomes its index among those that stay
     numbers = numbering.moved(numbers, place_of[attribute], len(kept))
     if longer:

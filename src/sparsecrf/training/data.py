@@ -16,7 +16,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.shards import Shards, shards_of
 from sparsecrf.shards.oracle import ShardedOracle
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, shared
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches, shared
 from sparsecrf.training.ngrams import NgramSpace
 
 #: Maximum number of classes if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
@@ -126,9 +126,9 @@ class TrainingData:
         """C of these features."""
         if numbers is self.observed:
             return self.observed_counts
-        place = place_among(numbers, self.observed)
+        here, there = matches(numbers, self.observed)
         counts = np.zeros(len(numbers))
-        counts[place >= 0] = self.observed_counts[place[place >= 0]]
+        counts[here] = self.observed_counts[there]
         if self.ngrams is not None:
             first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
             counts[first:] = self.ngrams.counts(numbers[first:])

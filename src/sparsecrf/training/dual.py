@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among, union
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches, union
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import Penalty
 
@@ -141,10 +141,10 @@ class LowerBound:
 
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
         """The range of G by feature number; [-rho1, rho1] where it is not listed."""
-        place = place_among(numbers, mixture.numbers)
+        here, there = matches(numbers, mixture.numbers)
         most = np.broadcast_to(self.objective.penalty.thresholds(numbers), len(numbers))
         out: Floats = np.array([[-1.0], [1.0]]) * most
-        out[:, place >= 0] = mixture.G[:, place[place >= 0]]
+        out[:, here] = mixture.G[:, there]
         return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +33,8 @@ class WorkingSet:
     def carry(self, values: Floats, other: WorkingSet) -> Floats:
         """Values by feature (last axis) of `other`, moved to this set: 0 where `other` has no such feature."""
         out = np.zeros((*values.shape[:-1], self.size))
-        place = place_among(other.numbers, self.numbers)
-        shared = place >= 0
-        out[..., place[shared]] = values[..., shared]
+        here, there = matches(self.numbers, other.numbers)
+        out[..., here] = values[..., there]
         return out
 
 
@@ -50,6 +50,16 @@ def union(a: Numbers, b: Numbers) -> Numbers:
 def shared(a: Numbers, b: Numbers) -> Numbers:
     """The sorted intersection of the sorted arrays a and b."""
     return a[place_among(a, b) >= 0]
+
+
+def matches(a: Numbers, b: Numbers) -> tuple[Any, Any]:
+    """Two indices, into the sorted arrays a and b, of the numbers that both contain."""
+    if np.array_equal(a, b):
+        return slice(None), slice(None)
+    if len(a) > len(b):
+        return matches(b, a)[::-1]
+    place = place_among(a, b)
+    return place >= 0, place[place >= 0]
 
 
 def place_among(numbers: Numbers, among: Numbers) -> Numbers:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sparsecrf._core import DualAscent, InputError
 from sparsecrf.compatibility import Capabilities, Trait, solver_for
-from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, place_among
+from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
@@ -153,8 +153,9 @@ class Dual:
         is unknown."""
         if self.objective.penalty.rho1 == 0:
             self.known = self.known or self.objective.hopeful()
+            here, there = matches(self.known.numbers, numbers)
             all_w = np.zeros(self.known.size)
-            all_w[place_among(numbers, self.known.numbers)] = w
+            all_w[here] = w[there]
             w = all_w
         else:
             self.known = self.objective.working_set(numbers)

@@ -251,7 +251,7 @@ class Run:
         elif isinstance(self.solver, Certifying) and (in_time or self._time_to_screen()):
             found = None
             if self.objective.penalty.threshold == 0:  # else the gradient comes from screening
-                point = point_at(self.objective, point.known.numbers, point.w)
+                point = Point(point.known, point.w, *self.objective.loss_grad(point.known, point.w))
         value = self._value(point)
         if (found is None or found.kkt is None) and not (in_time or self._time_to_screen()):
             found = self._uncertified(value)
