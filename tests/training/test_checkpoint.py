@@ -72,7 +72,7 @@ def test_a_state_that_is_not_restored_is_noticed(solver, tmp_path, monkeypatch):
     corpus, options = small(), options_of(solver)
     whole = fit(corpus, max_iter=20, **options)
     fit(corpus, max_iter=4, checkpoint=tmp_path / "run", **options)
-    algorithm = type(SOLVERS[solver](Objective(corpus, ElasticNet(options["rho1"], 1.0))))
+    algorithm = type(SOLVERS[solver].make(Objective(corpus, ElasticNet(options["rho1"], 1.0))))
     monkeypatch.setattr(algorithm, "restore", lambda self, state: None)
     found = fit(corpus, max_iter=20, checkpoint=tmp_path / "run", resume=True, **options)
     with pytest.raises(AssertionError):

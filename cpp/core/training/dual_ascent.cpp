@@ -72,9 +72,8 @@ void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
             share = s;
         }
     }
-    parallel_for(n, threads_, 32, [&](int, std::int64_t j) {
-        u_.mix_with_data(u_.counting[static_cast<std::size_t>(j)], share);
-    });
+    parallel_for(n, threads_, 32,
+                 [&](int, std::int64_t j) { u_.mix_with_data(u_.counting[static_cast<std::size_t>(j)], share); });
     certify();
 }
 

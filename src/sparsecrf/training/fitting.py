@@ -163,7 +163,7 @@ def fit(
             numbers_of_init, w_of_init = added(Weights(prior.numbers, -prior.w), numbers_of_init, w_of_init)
         start = point_at(objective, numbers_of_init, w_of_init)
     stopping = Stopping(tol, gap, max_iter, time_limit, certify, SOLVERS[solver].doubt)
-    algorithm = SOLVERS[solver](objective, **options)
+    algorithm = SOLVERS[solver].make(objective, **options)
     with threadpool_limits(limits=1, user_api="blas"):
         result = Run(objective, algorithm, stopping, callback, held_out, keeper, watch).run(start, resumed)
     point = result.point

@@ -120,9 +120,6 @@ class SolverKind:
     certifies: bool = False
     doubt: float = DOUBT  #: doubt of its estimates (`Stopping`)
 
-    def __call__(self, objective: Objective, **options: Any) -> Solver:
-        return self.make(objective, **options)
-
     @property
     def options(self) -> list[str]:
         """Names of the options that `solver_options` may contain."""
