@@ -23,6 +23,14 @@ inline void use_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::
 #endif
 }
 
+// Returns memory that is no longer read to the system before it is freed, except for the first and last page.
+inline void give_back([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+    constexpr std::size_t kPage = 4096;
+    if (std::align(kPage, kPage, memory, bytes)) madvise(memory, bytes / kPage * kPage, MADV_DONTNEED);
+#endif
+}
+
 template <class T>
 struct CacheLineAllocator {
     using value_type = T;

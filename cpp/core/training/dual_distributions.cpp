@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kFirstStep = 0.05;  // assumed c before the first step
 constexpr float kTiny = 1e-30F;      // probabilities below are stored as zero
+constexpr std::size_t kConvertedAtOnce = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -68,7 +69,11 @@ const float* DualDistributions::prefetched_pairs(std::int64_t i) const {
 void DualDistributions::use_doubles() {
     if (doubles_.size() > 0) return;
     doubles_ = Zeros<double>(floats_.size());
-    std::copy_n(floats_.data(), floats_.size(), doubles_.data());
+    for (std::size_t k = 0; k < floats_.size(); k += kConvertedAtOnce) {
+        const std::size_t n = std::min(kConvertedAtOnce, floats_.size() - k);
+        std::copy_n(floats_.data() + k, n, doubles_.data() + k);
+        give_back(floats_.data() + k, n * sizeof(float));
+    }
     floats_ = {};
 }
 
