@@ -114,7 +114,7 @@ class ModelOptions:
     penalty: str = option(
         PENALTY,
         "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
-        "line or a label; in a tree, label pairs are below their label. Groups need the solver auto or fista.",
+        "line or a label; in a tree, label pairs are below their label. Group penalties need the solver auto or fista.",
         metavar="|".join(PENALTIES),
         choices=(*PENALTIES, "group"),
     )
@@ -129,8 +129,8 @@ class ModelOptions:
     order: int | None = option(
         ORDER,
         "Longest label n-gram that features may contain, or none for no limit. Above 2, n-grams come from the T... "
-        "lines of the template, or are plain label n-grams if it has none. For the solvers auto, owlqn, lbfgs, fista "
-        "and sgd-l1.",
+        "lines of the template, or are plain label n-grams if it has none. Supported by the solvers auto, owlqn, "
+        "lbfgs, fista and sgd-l1.",
         metavar="K|none",
         parse=parsed_order,
     )
@@ -144,13 +144,13 @@ class ModelOptions:
     label_parts: str | None = option(
         None,
         "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
-        "feature=value) or bio. Not for the solvers dual, sbcd and cd.",
+        "feature=value) or bio. Not supported by the solvers dual, sbcd and cd.",
         metavar="RULE",
     )
     class_pairs: bool = option(
         False,
         "With --label-parts, also learn weights of pairs of classes. Labels with the same first part (the part of "
-        "speech, for ud) form a class. Not with --order above 2, --dask or --shard-tokens.",
+        "speech, for ud) form a class. Cannot be combined with --order above 2, --dask or --shard-tokens.",
     )
     threads: int = option(0, THREADS)
     tol: float = option(

@@ -93,7 +93,7 @@ def convert(
     template: Annotated[
         str | None,
         typer.Option(
-            "--template", "-t", help="Template that makes attributes from columns, for crfsuite.", metavar="FILE"
+            "--template", "-t", help="Template that generates attributes from columns, for crfsuite.", metavar="FILE"
         ),
     ] = None,
     chunks: Annotated[

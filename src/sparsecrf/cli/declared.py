@@ -23,16 +23,16 @@ def _as_written(hint: Any) -> Any:
 
 QUIET = Declared("Do not print progress.", "--quiet", "-q")
 ENCODING = Declared(
-    "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. By default that "
-    "of the data that the model was trained on, else utf-8.",
+    "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. The "
+    "default is the encoding of the model's training data if there is a model, else utf-8.",
     "--encoding",
     metavar="NAME|bytes",
     panel="Data",
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default determined "
-    "by the file name, else the format of the training data.",
+    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default, the "
+    "file name determines the format or, if it does not, the training data do.",
     "--format",
     metavar="NAME",
     panel="Data",

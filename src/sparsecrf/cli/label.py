@@ -54,7 +54,7 @@ def label(
         bool, Declared("Print the marginal probability of each label after it.", "--marginals")
     ] = False,
     all_marginals: Annotated[
-        bool, Declared("The same, followed by every label:probability, most probable first.", "--all-marginals")
+        bool, Declared("Like --marginals, followed by every label:probability, most probable first.", "--all-marginals")
     ] = False,
     score: Annotated[
         bool, Declared("Print a line before each label sequence: # rank, probability, score.", "--score")
@@ -86,8 +86,8 @@ def label(
     scheme: Annotated[
         Scheme,
         Declared(
-            "How labels encode spans, for --format jsonl and text, as for eval. auto means chunks, or runs of equal "
-            "labels if they do not look like chunks; with none, every token is a span.",
+            "How labels encode spans, for --format jsonl and text; the choices are those of eval. auto means chunks, "
+            "or runs of equal labels if they do not look like chunks; with none, every token is a span.",
             "--scheme",
         ),
     ] = Scheme.AUTO,
@@ -96,7 +96,7 @@ def label(
         str | None,
         Declared(
             "How to split running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks "
-            "does not. By default, the one whose tokens look like those of the training data.",
+            "does not. The default is the tokenizer whose tokens look like the training data.",
             "--tokenizer",
             metavar="|".join(TOKENIZERS),
             choices=tuple(TOKENIZERS),
@@ -109,7 +109,7 @@ def label(
         OnError,
         Declared(
             "What to do with a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
-            "bytes that cannot be decoded (and skip it if that does not help). It is always reported.",
+            "bytes that cannot be decoded (and skip it if that does not help). Every failure is reported.",
             "--on-error",
         ),
     ] = OnError.STOP,

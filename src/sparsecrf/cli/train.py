@@ -35,7 +35,7 @@ class RunOptions:
     cache: str | None = option(
         None,
         "Keep the encoded data in this folder, in parts, so that they need not fit into memory. The folder is "
-        "rebuilt when data, template or options change. For the solvers auto, owlqn, lbfgs and fista.",
+        "rebuilt when data, template or options change. Supported by the solvers auto, owlqn, lbfgs and fista.",
         panel=_LARGE,
         metavar="FOLDER",
         capabilities=Capabilities(
@@ -68,8 +68,8 @@ class RunOptions:
     prior: str | None = option(
         None,
         "Use this model as a prior: penalise differences from its weights. Its labels, "
-        "template and start label are used as for --init; weights of attributes that the data do not have stay as "
-        "they are. For the solvers auto, owlqn, lbfgs and fista.",
+        "template and start label are used as for --init; weights of attributes that do not occur in the data "
+        "stay unchanged. Supported by the solvers auto, owlqn, lbfgs and fista.",
         metavar="MODEL",
         capabilities=PRIOR,
     )
