@@ -64,7 +64,8 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
                                  subtracted, " of ", rank));
     }
     if (place.size() != 0 && place.size() != n) {
-        throw InputError(message("quadratic model: expected a place for each of ", n, " rows, found ", place.size()));
+        throw InputError(message("quadratic model: expected an index into the block for each of ", n, " rows, found ",
+                                 place.size()));
     }
     const auto rows = static_cast<int>(block.shape(0)), width = static_cast<int>(block.shape(1));
     if (width != padded(rows)) {
@@ -73,7 +74,8 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
     }
     for (std::size_t k = 0; k < place.size(); ++k) {
         if (place.data()[k] >= rows) {
-            throw InputError(message("quadratic model: expected places below ", rows, ", found ", place.data()[k]));
+            throw InputError(
+                message("quadratic model: expected indices into the block below ", rows, ", found ", place.data()[k]));
         }
     }
     if (group.has_value() != eta.has_value()) throw InputError("quadratic model: expected groups and their weights");

@@ -155,7 +155,8 @@ def test_scale_of_the_start(program):
         ),
         (
             ["--vectors", "others.txt"],
-            "expected vectors of words in the data ('dog', 'barks', 'cat', ...), found others ('le', 'la', ...)",
+            "expected vectors of words in the data ('dog', 'barks', 'cat', ...), found only other words "
+            "('le', 'la', ...)",
         ),
         (["--vectors", "binary.txt"], "it is not UTF-8 text: save files in word2vec's binary format as text"),
         (

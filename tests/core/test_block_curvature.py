@@ -69,7 +69,7 @@ def test_against_covariances_by_position(seed, n_labels, lengths, every, threads
 @pytest.mark.parametrize("block", [[1, 0], [0, 0], [-1], [10**6]])
 def test_places_out_of_order_or_range(block):
     problem = make_problem(seed=0, n_labels=2, lengths=[2], n_attributes=2)
-    with pytest.raises(InputError, match="block: expected ascending places"):
+    with pytest.raises(InputError, match="block: expected ascending feature indices"):
         Oracle(problem.corpus(), 1).block_curvature(problem.features(), problem.w, np.array(block, dtype=np.int64))
 
 

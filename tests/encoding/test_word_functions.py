@@ -173,7 +173,7 @@ def test_bytes_that_are_no_text(program):
             wapiti.to_model,
             "Wapiti does not support functions of words; expected only %x, %t and %m, found 'u:%s[0,0,2]'",
         ),
-        ("crf++", crfpp.to_text, "CRF++ has %x[row,column] with rows from -8 to 8 only, found %s[0,0,2] in"),
+        ("crf++", crfpp.to_text, "CRF++ supports only %x[row,column] with rows from -8 to 8, found %s[0,0,2] in"),
     ],
 )
 def test_other_tools_do_not_have_them(tool, write, message):

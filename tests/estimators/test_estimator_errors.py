@@ -85,8 +85,11 @@ def test_wrong_input_is_named(X, y, options, expected):
         ({"tol": -1}, "tol: expected a number >= 0"),
         ({"solver": "newton"}, "solver: expected one of auto"),
         ({"bigrams": "some"}, "bigrams: expected"),
-        ({"rho2": "search"}, "rho2='search' is for path and CRFCV; for one fit, give a number or rho1='auto'"),
-        ({"rho1": "auto", "rho2": "search"}, "rho2='search' is for path and CRFCV"),
+        (
+            {"rho2": "search"},
+            "rho2='search' is supported only by path and CRFCV; for one fit, give a number or rho1='auto'",
+        ),
+        ({"rho1": "auto", "rho2": "search"}, "rho2='search' is supported only by path and CRFCV"),
         ({"solver_options": {"group_weight": 2.0}}, "group_weight=2.0 needs penalty group:attribute"),
         ({"solver_options": {"order_factor": 1.5}}, "order_factor=1.5 needs order above 2"),
         ({"solver_options": {"patience": 3}}, "patience=3 needs dev"),
@@ -158,7 +161,7 @@ def test_a_template_of_one_line(tmp_path, monkeypatch):
             CRF(template=name).fit(X, y)
     with pytest.raises(InputError, match=r"no file of this name \(did you mean features='tagging'\?\)"):
         CRF(template="tagging").fit(X, y)
-    with pytest.raises(InputError, match=r"there is no file of this name, and as lines: template, line 1"):
+    with pytest.raises(InputError, match=r"no file of this name, and it is not a valid template \(template, line 1"):
         CRF(template="X:%x[0,0]").fit(X, y)
     assert CRF(template="U01").fit(X, y).model_.template.text == "U01"
     (tmp_path / "words.txt").write_text("U1:%x[0,0]\n")

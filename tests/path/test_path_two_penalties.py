@@ -225,7 +225,7 @@ def test_estimators():
     assert len(set(chosen.rho2s_)) > 1
     assert (chosen.rho1_, chosen.rho2_) == (chosen.rho1s_[chosen.best_index_], chosen.rho2s_[chosen.best_index_])
     assert chosen.model_.training["rho2"] == chosen.rho2_
-    with pytest.raises(InputError, match=r"rho2='search' is for path and CRFCV"):
+    with pytest.raises(InputError, match=r"rho2='search' is supported only by path and CRFCV"):
         CRF(rho2="search").fit(X, y)
     for display, line in (
         (PathDisplay.from_path(found), found.along(found[found.best].rho2).rho1),

@@ -297,7 +297,9 @@ def test_training_goes_on_without_room_for_a_checkpoint(error, tmp_path, monkeyp
 
     monkeypatch.setattr(checkpoint, "write_atomically", full)
     reason = "No space left on device" if isinstance(error, OSError) else "too little memory"
-    with pytest.warns(RuntimeWarning, match=f"run: the checkpoint could not be written .{reason}., there is none"):
+    with pytest.warns(
+        RuntimeWarning, match=f"run: the checkpoint could not be written .{reason}., and the file does not"
+    ):
         found = fit(small(), **OPTIONS, checkpoint=path, checkpoint_every=0.0)
     assert_same(found, fit(small(), **OPTIONS))
     assert len(tries) > 2

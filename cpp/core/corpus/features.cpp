@@ -55,7 +55,8 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::shared
         throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", attributes));
     }
     if (parts != nullptr && parts->n_labels() != labels) {
-        throw InputError(message("parts of labels: expected those of ", labels, " labels, found ", parts->n_labels()));
+        throw InputError(
+            message("parts of labels: expected parts for ", labels, " labels, found parts for ", parts->n_labels()));
     }
     n_labels = static_cast<int>(labels);
     n_attributes = static_cast<std::uint32_t>(attributes);
@@ -92,9 +93,9 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
             ++made.class_ptr[static_cast<std::size_t>(numbering.classes.attribute(n)) + 1];
             made.class_pair.push_back(static_cast<std::uint32_t>(numbering.classes.cell(n)));
             if (!made.parts->has_features(made.class_pair.back())) {
-                throw InputError(message(
-                    "feature number ", n,
-                    ": expected a pair of classes that stands for several pairs of labels, found a single pair"));
+                throw InputError(message("feature number ", n,
+                                         ": expected a class pair that contains several label pairs, found one that "
+                                         "contains a single label pair"));
             }
         }
     }
@@ -150,11 +151,11 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
                        std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_y)
     : FeatureSet(labels, attributes) {
     if (unigram_attribute.size() != unigram_y.size()) {
-        throw InputError(message("unigram features: expected arrays of one length, found ", unigram_attribute.size(),
+        throw InputError(message("unigram features: expected arrays of equal length, found ", unigram_attribute.size(),
                                  " attributes and ", unigram_y.size(), " labels"));
     }
     if (bigram_attribute.size() != bigram_y.size() || bigram_attribute.size() != bigram_previous.size()) {
-        throw InputError(message("bigram features: expected arrays of one length, found ", bigram_attribute.size(),
+        throw InputError(message("bigram features: expected arrays of equal length, found ", bigram_attribute.size(),
                                  " attributes, ", bigram_previous.size(), " previous labels and ", bigram_y.size(),
                                  " labels"));
     }

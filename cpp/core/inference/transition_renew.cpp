@@ -16,7 +16,7 @@ void Transition::renew(std::span<const std::uint32_t> pairs, const double* score
     }
     if ((classes_ == nullptr) != (classes == nullptr)) {
         throw std::logic_error(
-            "Transition::renew: expected scores of classes if `assign` had some, found it otherwise");
+            "Transition::renew: expected class scores exactly if `assign` got some, found the opposite");
     }
     state_ = State::renewed;
     if (pairs.empty() && classes == nullptr) return;

@@ -33,7 +33,7 @@ std::shared_ptr<const WordVectors> made(std::shared_ptr<const StringTable> words
                                         const std::string& source) {
     const std::int64_t window = *record.find("window")->whole(), n_dense = (width + 1) * (2 * window + 1);
     if (n_dense != static_cast<std::int64_t>(dense.mean.size())) {
-        throw InputError(message(source, ": vectors: expected those of the dense columns, ", dense.mean.size(),
+        throw InputError(message(source, ": vectors: expected vectors for ", dense.mean.size(), " dense columns",
                                  ", found ", n_dense));
     }
     const auto own = std::make_shared<const std::vector<float>>(std::move(values));
@@ -90,7 +90,7 @@ std::shared_ptr<const WordVectors> named_vectors(const Json& record, const Dense
                                                  const std::string& source) {
     const std::string& path = record.find("path")->text;
     if (!record.find("words")->is(Json::Kind::null)) {
-        throw InputError(message(source, ": vectors: expected them in the model or in a text file, found ", path,
+        throw InputError(message(source, ": vectors: expected vectors in the model or in a text file, found ", path,
                                  ", which only Python can read"));
     }
     const std::string content = named_file(path, source + ": vectors", source);
@@ -99,7 +99,7 @@ std::shared_ptr<const WordVectors> named_vectors(const Json& record, const Dense
     if (const std::string& expected = record.find("sha256")->text; hash.hex_digest() != expected) {
         throw InputError(message(path,
                                  ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 expected, ", found another"));
+                                 expected, ", found a different one"));
     }
     VectorText text(path, static_cast<std::int64_t>(content.size()), nullptr);
     text.add(content);

@@ -32,7 +32,7 @@ void Oracle::check_places(const char* what, const FeatureSet& features, std::spa
     for (std::size_t k = 0; k < places.size(); ++k) {
         if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
             throw InputError(
-                message(what, ": expected ascending places below ", features.size(), ", found ", places[k]));
+                message(what, ": expected ascending feature indices below ", features.size(), ", found ", places[k]));
         }
     }
 }

@@ -304,7 +304,7 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
         throw InputError(message("centre: expected ", listed.size(), " numbers, found ", options.centre.size()));
     }
     if (corpus_.n_dense > 0 || !signs_agree()) {
-        throw InputError("factors of sequences: vectors, negative values and missing labels are not supported");
+        throw InputError("one factor per sequence: not supported with vectors, negative values or missing labels");
     }
     SequenceFactors factors(corpus_, plan_, features, w, listed, options.centre);
     Prepared& of = prepare(features, w);

@@ -82,7 +82,7 @@ class Template(_core.Template):
                 raise
             raise InputError(
                 f"template: expected the name of a file or the lines of a template, found {given!r:.60}: there is no "
-                f"file of this name, and as lines: {error}"
+                f"file of this name, and it is not a valid template ({error})"
             ) from None
 
     @classmethod

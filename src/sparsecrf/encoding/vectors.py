@@ -227,7 +227,9 @@ def look_up(
         theirs, ours = (", ".join(repr(table[k]) for k in range(min(3, len(table)))) for table in (vectors.table, seen))
         file = "vectors" if vectors.origin is None else vectors.origin.path
         theirs = theirs or "none of them"
-        raise InputError(f"{file}: expected vectors of words in the data ({ours}, ...), found others ({theirs}, ...)")
+        raise InputError(
+            f"{file}: expected vectors of words in the data ({ours}, ...), found only other words ({theirs}, ...)"
+        )
     own = DenseColumns.weighted(vectors.values[used], counts[used], standardize, scale)
     times = 2 * vectors.window + 1
     dense = DenseColumns([*own.mean, 0.0] * times, [*own.scale, scale] * times)

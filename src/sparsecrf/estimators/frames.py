@@ -171,7 +171,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
             remedy = "sort the frame, or give more columns: sentences=['document', 'sentence']"
             raise InputError(
                 f"sentences: expected the rows of a sentence to be adjacent, found {group!r} in rows "
-                f"{seen[group]} and {row} with others between; {remedy}"
+                f"{seen[group]} and {row} with rows of other sentences between them; {remedy}"
             )
         seen[group] = row
         lengths.append(sum(1 for _ in rows))
@@ -187,7 +187,7 @@ def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
         raise InputError(f"{what}: expected {len(X)} {plural}, one for each row of X, found {len(values)}")
     if _is_pandas(X) and hasattr(values, "iloc") and not values.index.equals(X.index):
         order = f"{what}.loc[X.index] brings {plural} into its order"
-        raise InputError(f"{what}: expected the index of X, found another; {order}")
+        raise InputError(f"{what}: expected the same index as X, found a different one; {order}")
 
 
 def _column_of(X: Any) -> Callable[[NDArray[Any]], Any]:

@@ -135,5 +135,7 @@ def _checked(found: Any) -> Calibration:
         or len(made.score) != len(made.missed)
         or made.missed[-1:] != [0]
     ):
-        raise InputError("calibration of the model: damaged record: expected rising scores and misses that fall to 0")
+        raise InputError(
+            "calibration of the model: damaged record: expected increasing scores and misses that decrease to 0"
+        )
     return made

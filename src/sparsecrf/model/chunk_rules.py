@@ -42,7 +42,9 @@ def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
         (label for label, (prefix, kind) in zip(labels, tags, strict=True) if prefix == "I" and kind not in begun), None
     )
     if scheme != "iob1" and lonely is not None:
-        raise InputError(f"constraints {scheme}: expected a label B-... beside {lonely}, found none: is this iob1?")
+        raise InputError(
+            f"constraints {scheme}: expected a label B-... in addition to {lonely}, found none: is this iob1?"
+        )
     if scheme == "iobes" and begun and not any(prefix in ("E", "S") for prefix, _ in tags):
         raise InputError("constraints iobes: expected labels E-... or S-..., found none: is this iob2?")
     pairs = bytes(not _follows(previous, tag, scheme) for previous in [*tags, ("", "")] for tag in tags)

@@ -70,20 +70,20 @@ class Model(AnsweringModel):
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
             raise InputError(
-                f"vocabulary: expected that of the features, with {features.n_labels} labels and "
-                f"{features.n_attributes} attributes, found {found[0]} and {found[1]}"
+                f"vocabulary: expected {features.n_labels} labels and {features.n_attributes} attributes, as in the "
+                f"features, found {found[0]} and {found[1]}"
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
             raise InputError(
                 f"label_parts: expected the {features.n_parts} parts of the features, found different ones"
             )
         if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
-            raise InputError("label_parts: expected the same classes as the features have, found different ones")
+            raise InputError("label_parts: expected the classes of the features, found different ones")
         if label_parts is not None and dense is not None:
             raise InputError("label_parts: not supported with dense columns")
         if vectors is not None and (dense is None or dense.width != vectors.n_dense):
-            found_width = "none" if dense is None else dense.width
-            raise InputError(f"vectors: expected vectors for the dense columns, {found_width}, found {vectors.n_dense}")
+            n_dense = 0 if dense is None else dense.width
+            raise InputError(f"vectors: expected vectors for {n_dense} dense columns, found {vectors.n_dense}")
         self.vocabulary = vocabulary.freeze()
         self.features = features
         self.template = template

@@ -58,7 +58,7 @@ class Checkpoint:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "too little memory"
-            kept = "the file is from an earlier iteration" if self.path.exists() else "there is none"
+            kept = "and the file is from an earlier iteration" if self.path.exists() else "and the file does not exist"
             warn_caller(
                 f"{self.path}: the checkpoint could not be written ({reason}), {kept}; training continues",
                 RuntimeWarning,
@@ -123,7 +123,9 @@ class Checkpoint:
         """Put the label n-grams of the file first in the table of the data, as they were in the run."""
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
-            raise InputError(f"{self.path}: these TrainingData have label n-grams of another run; make new ones")
+            raise InputError(
+                f"{self.path}: these TrainingData contain label n-grams of another run; create new TrainingData"
+            )
 
     def _check_run(self, found: Any) -> None:
         if not isinstance(found, dict):

@@ -65,7 +65,9 @@ def penalties_of(rho1: Rho1Choice, rho2: Any) -> tuple[float, float]:
     """Both penalties as numbers: "small" sets rho1 and, if rho2 is the default, rho2."""
     if rho2 == SEARCH:
         raise OptionError(
-            Named("rho2", rho2), " is for path and CRFCV; for one fit, give a number or ", Named("rho1", AUTO)
+            Named("rho2", rho2),
+            " is supported only by path and CRFCV; for one fit, give a number or ",
+            Named("rho1", AUTO),
         )
     if rho1 == SMALL:
         return SMALL_RHO1, SMALL_RHO2 if rho2 == RHO2 else rho2

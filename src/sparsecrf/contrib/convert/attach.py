@@ -65,6 +65,6 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
     if unknown := [name for name in names if not can_be_made(name)]:
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
-            f"template: expected lines that make every attribute of the model; none makes {len(unknown)}, such as "
-            f"{shown}: add lines, or map them with rename= to the names that the template makes"
+            f"template: expected lines that generate every attribute of the model; no line generates {len(unknown)}, "
+            f"such as {shown}: add lines, or map them with rename= to the names that the template generates"
         )

@@ -153,4 +153,4 @@ def _check_macros(lines: list[Line]) -> None:
         for macro in line.macros:
             if macro.letter != "x" or macro.absolute or abs(macro.row) > _FARTHEST_ROW:
                 expected = f"%x[row,column] with rows from -{_FARTHEST_ROW} to {_FARTHEST_ROW}"
-                raise InputError(f"template: CRF++ has {expected} only, found {macro.text} in {line.text!r}")
+                raise InputError(f"template: CRF++ supports only {expected}, found {macro.text} in {line.text!r}")

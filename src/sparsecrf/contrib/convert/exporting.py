@@ -60,7 +60,7 @@ def exported(model: Model, tool: Tool) -> Exported:
 
     if model.template is None:
         raise InputError(
-            f"{tool.name}'s models make attributes from columns: expected a model with a template, found one without"
+            f"{tool.name} models generate attributes from columns: expected a model with a template, found one without"
         )
     if model.dense is not None:
         raise InputError(f"{tool.name} models cannot contain vectors, but this model has some")

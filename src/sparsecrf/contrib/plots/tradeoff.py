@@ -33,7 +33,10 @@ class TradeoffDisplay(Display):
         for name, (active, values) in curves.items():
             x, y = np.asarray(active, float), np.asarray(values, float)
             if x.ndim != 1 or x.shape != y.shape:
-                raise InputError(f"{name}: expected as many values as numbers of features, found {x.shape}, {y.shape}")
+                raise InputError(
+                    f"{name}: expected two lists of equal length (numbers of features, values), found shapes "
+                    f"{x.shape} and {y.shape}"
+                )
             order = np.argsort(x, kind="stable")
             order = order[x[order] > 0]
             self.curves[name] = x[order], y[order]

@@ -123,7 +123,7 @@ class Dual:
         if state["numbers"].size != 8:
             found = f"{state['numbers'].size} numbers"
             raise InputError(
-                f"checkpoint: expected 8 numbers of the solver dual, found {found}: another version wrote it"
+                f"checkpoint: expected 8 numbers of the solver dual, found {found}: a different version wrote the file"
             )
         epochs, self.share, self.gap, is_careful, is_precise, self.bound, certified, at = state["numbers"].tolist()
         self.is_careful, self.is_precise = bool(is_careful), bool(is_precise)
