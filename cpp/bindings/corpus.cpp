@@ -54,7 +54,7 @@ struct Csr {
     }
 };
 
-// The builder's labels for the label sets of a CSR matrix.
+// Adds the label sets of a CSR matrix to the builder. Returns the label that denotes each set; row 0 means missing.
 std::vector<std::int32_t> label_sets(CorpusBuilder& builder, const Optional<std::int64_t>& ptr,
                                      const Optional<std::int32_t>& id) {
     std::vector<std::int32_t> made;

@@ -182,7 +182,7 @@ void bind_model(nb::module_& m) {
                 "The means of the dense columns, used with `scale`; empty without dense columns.")
         .def_ro("scale", &ModelParts::scale)
         .def_ro("vectors", &ModelParts::vectors,
-                "The word vectors. None if there are none, or if they are in a separate file.")
+                "The word vectors. None if the model has no word vectors, or if they are in a separate file.")
         .def_ro("metadata", &ModelParts::metadata, "By name; each value is JSON.");
 }
 

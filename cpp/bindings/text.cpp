@@ -139,7 +139,7 @@ void bind_template(nb::module_& m) {
 void bind_readers(nb::module_& m) {
     m.def(
         "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, nb::arg("piece"),
-        "The length of the longest prefix that ends with a blank line; 0 if there is none.");
+        "The length of the longest prefix that ends with a blank line; 0 if no line is blank.");
     m.def(
         "count_columns",
         [](nb::bytes piece) {
@@ -148,7 +148,7 @@ void bind_readers(nb::module_& m) {
             while (!rest.empty() && cells.empty()) split_columns(take_line(rest), cells);
             return cells.size();
         },
-        nb::arg("piece"), "The number of columns of the first line that is not blank; 0 if there is none.");
+        nb::arg("piece"), "The number of columns of the first line that is not blank; 0 if all lines are blank.");
     m.def(
         "parse_columns",
         [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line, bool ragged) {

@@ -86,7 +86,7 @@ void bind_word_vectors(nb::module_& m) {
         .def_prop_ro("window", &WordVectors::window)
         .def_prop_ro("column", &WordVectors::column)
         .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
-             "The row of the vector of a word or of its lower case; -1 if there is none.")
+             "The row of the vector of a word or of its lower case; -1 if neither has a vector.")
         .def(
             "rows",
             [](const WordVectors& vectors, const StringTable& words) {

@@ -132,7 +132,7 @@ SPARSECRF_API int sparsecrf_label_text(const sparsecrf_model* model, const char*
                                        size_t nbest, const char* source, size_t line, char** answer,
                                        size_t* answer_size);
 /* The length in bytes of the longest prefix of the text that consists of complete sequences, each followed by a blank
- * line; 0 if there is none. Use it to label a large file in pieces. */
+ * line; 0 if no sequence is complete. Use it to label a large file in pieces. */
 SPARSECRF_API size_t sparsecrf_whole_sequences(const char* text, size_t size);
 SPARSECRF_API void sparsecrf_free(char* answer); /* NULL is allowed */
 

@@ -32,7 +32,7 @@ std::array<std::uint32_t, kPairs> touched;  // the first n_touched: indices wher
 std::size_t n_touched = 0;
 std::uintptr_t last_place = 0;
 
-// A bit for once, twice, 3 to 4, 5 to 8, ... times.
+// One bit for each range of counts: 1, 2, 3 to 4, 5 to 8, ...
 std::uint8_t how_often(std::uint8_t times) {
     std::uint8_t bit = 1;
     for (int limit = 1; limit < times && bit < 128; limit *= 2) bit = static_cast<std::uint8_t>(bit << 1);

@@ -24,7 +24,7 @@ struct FeatureSet {
     std::vector<std::uint32_t> bigram_pair;    // [bigram features] pair number as in LabelPairs
     std::shared_ptr<const LabelParts> parts;   // null if labels have no parts
     // Pairs of label classes, if labels have classes.
-    std::vector<std::int64_t> class_ptr;    // [X + 1]; empty if there are none
+    std::vector<std::int64_t> class_ptr;    // [X + 1]; empty without classes
     std::vector<std::uint32_t> class_pair;  // [class features] pair number as in LabelParts::class_pairs
     // Label n-grams, if there are any.
     LabelStrings strings;
@@ -32,7 +32,7 @@ struct FeatureSet {
     std::vector<std::uint32_t> ngram_attribute;  // [n-grams]
     std::vector<std::uint32_t> ngram_string;     // [n-grams] id in strings
     std::vector<std::uint32_t> ngram_ptr;  // [X + 1] attribute x has the n-grams ngram_of[ngram_ptr[x]] and so on;
-                                           // empty if there are none
+                                           // empty without n-grams
     std::vector<std::uint32_t> ngram_of;   // [n-grams] index
     std::uint64_t serial;                  // unique within this process
 

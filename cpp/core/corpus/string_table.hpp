@@ -68,7 +68,7 @@ class StringTable {
         }
         return slot;
     }
-    // The id plus 1 of the first string with this tag, nearly always the only one; 0 if there is none.
+    // The id plus 1 of the first string with this tag, nearly always the only one; 0 if no string has it.
     std::uint32_t likely(std::uint64_t hash) const {
         if (slots_.empty()) return 0;
         return slots_[slot_of(tag_of(hash), [](std::string_view) { return true; })].id;

@@ -70,7 +70,7 @@ class Chain {
     std::shared_ptr<const Weights> weights_;
     Kernel kernel_;
     int threads_;
-    // N-gram places left by earlier calls. A call takes one and returns it. If there is none, or the mutex is locked,
+    // N-gram places left by earlier calls. A call takes one and returns it. If none is left, or the mutex is locked,
     // the call creates its own instead of waiting: a forked child must never wait for a mutex held by a thread of its
     // parent.
     struct IdlePlaces {

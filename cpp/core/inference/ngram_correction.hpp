@@ -54,7 +54,8 @@ class NgramCorrection {
     void backward(const Lattice& lattice, std::int64_t t, double* beta) {
         if (matter(lattice, t)) add_backward(lattice, t, beta);
     }
-    // E of the pairs of a place: that of the base list, times exp(delta) if the rest list contains the pair.
+    // Sets E for the pairs that have n-grams at t: E of the base list, times exp(delta) if the rest list contains the
+    // pair.
     void pair_weights(Lattice& lattice, std::int64_t t) const;
 
    private:

@@ -89,7 +89,7 @@ class ColumnReader {
     std::vector<std::uint64_t> hashes_;  // of the lines of a sequence; scratch
 };
 
-// Length of the prefix of `text` that ends with a blank line, so that no sequence is split; 0 if there is none.
+// Length of the prefix of `text` that ends with a blank line, so that no sequence is split; 0 if no line is blank.
 std::size_t whole_sequences(std::string_view text);
 
 // Checks that `piece` is well-formed UTF-8 without NUL; with `bytes`, only that it has no NUL. `line` is the number of

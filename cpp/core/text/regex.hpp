@@ -29,7 +29,7 @@ class Regex {
     // Sets `error` if the expression is invalid. `bytes`: every byte is a character.
     Regex(std::string_view expression, std::optional<Error>& error, bool bytes = false);
 
-    // The leftmost match, npos/0 if there is none.
+    // The leftmost match; npos and 0 if nothing matches.
     struct Match {
         std::size_t begin, length;
         bool found;

@@ -1,6 +1,6 @@
 // Word vectors, which become dense columns of a corpus: column j is the attribute dense[j].
 //
-// A word has the vector v of its exact form or, if there is none, of its lowercase form. Its d numbers are
+// A word has the vector v of its exact form or, if that has none, of its lowercase form. Its d numbers are
 // standardized, and one additional column marks words without a vector:
 //
 //   x_j = (v_j - mean_j) scale_j,  x_d = 0      with a vector

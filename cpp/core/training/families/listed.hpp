@@ -85,10 +85,9 @@ struct ListedRows {
     }
 };
 
-// Each of the following classes has
-//     at(position, visit): visit(index in the list, value, p, own, labels) for the listed features of the
-//     position's attributes: the probability of their labels, whether they are the sequence's own, labels() ->
-//     FeatureLabels.
+// Each of the following classes has a method at(position, visit). For each listed feature of the position's attributes,
+// it calls visit(index in the list, value, p, own, labels): p is the probability of the feature's labels, own tells
+// whether the sequence has these labels, and labels() returns them as FeatureLabels.
 
 class ListedLabels {
    public:
