@@ -244,8 +244,8 @@ def evaluate(
 def classification_report(
     y_true: Iterable[Any], y_pred: Iterable[Any], *, scheme: str | Scheme = Scheme.AUTO, digits: int = 2
 ) -> str:
-    """Precision, recall and F1 as shares, by type of chunk, or by label where labels do not encode chunks: the table
-    that scikit-learn and seqeval print."""
+    """Precision, recall and F1 as fractions, for each type of chunk, or for each label if labels do not encode
+    chunks: the table that scikit-learn and seqeval print."""
     evaluation = evaluate(y_true, y_pred, scheme)
     scores = evaluation.labels if evaluation.chunks is None else evaluation.types
     rows = [

@@ -44,7 +44,7 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any =
 
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
-    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 if there are none. Where a gold label
+    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 without chunks. Where a gold label
     is None, both labels count as O.
     """
     found = evaluate(_as_text(y_true, y_pred), scheme)
@@ -63,8 +63,8 @@ def label_f1_score(
     y_true: Labels, y_pred: Labels, *, average: str = "macro", labels: Collection[Any] | None = None
 ) -> float:
     """Token-level F1 of labels, for labels that do not encode chunks: the mean over labels, unweighted ("macro") or
-    weighted by gold frequency ("weighted"). `labels`: only these, such as all but O; None means all gold and predicted
-    ones.
+    weighted by gold frequency ("weighted"). `labels`: average only over these, such as all but O; None means all gold
+    and predicted labels.
     """
     if average not in AVERAGES:
         raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")

@@ -166,7 +166,8 @@ def converted(
 ) -> Iterator[str]:
     """Read sequences in the format `read` and yield the lines of a file in the format `write`.
 
-    A template makes the attributes if the format uses one. `chunks`: the scheme (iob1, iob2, iobes) of the new labels.
+    A template generates the attributes if the format uses one. `chunks`: the scheme (iob1, iob2, iobes) of the new
+    labels.
     """
     read.check_template(template, "template")
     name = name_of(source)

@@ -135,7 +135,7 @@ class SeenDocuments:
 
     @property
     def remark(self) -> str | None:
-        """A warning if there are none, else None."""
+        """A warning if the data contain no document mark, else None."""
         if not self._missing:
             return None
         return (

@@ -29,7 +29,7 @@ class Ngrams(NamedTuple):
         return len(self.attribute) > 0
 
     def table(self, n_labels: int) -> NgramTable | None:
-        """A table in which n-gram k has index k; None if there are none."""
+        """A table in which n-gram k has index k; None without n-grams."""
         if not self:
             return None
         table = NgramTable(n_labels)

@@ -43,7 +43,7 @@ class Recipe:
     vectors_scale: float | None = None  #: factor on standardised dense columns
     standardize: bool = True  #: whether to standardise dense columns to mean 0 and deviation 1
     refer: bool = False  #: the model keeps path and checksum of resources and vectors, not their content
-    bigrams: Bigrams = "bias"  #: for attributes that no template makes
+    bigrams: Bigrams = "bias"  #: for attributes that no template generates
     start: bool | None = None  #: whether the first token follows a start label
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
@@ -122,8 +122,8 @@ class Recipe:
     # ---- From settings to the resolved recipe
 
     def resolved(self, file: str = "", like: Recipe | None = None) -> Recipe:
-        """The complete recipe for labelled files, given the first of them. Missing settings are taken from the recipe
-        `like`, that of the model that training starts from."""
+        """The complete recipe for labelled files, given the first of them. Missing settings are taken from `like`, the
+        recipe of the model that training starts from."""
         other = _PLAIN if like is None else like
         format = self._format_for(file, other)
         charset = replace(self, encoding=other.encoding if self.encoding is None else self.encoding).charset

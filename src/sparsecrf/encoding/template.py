@@ -18,7 +18,7 @@ _BIAS = re.compile(r"\s*([UBT*]\d*(:.*)?)?\s*(#.*)?")  # a line without macros
 
 
 class Template(_core.Template):
-    """Lines that make attributes from the columns around a position.
+    """Lines that generate attributes from the columns around a position.
 
     `U...` conditions labels, `B...` label pairs, `*...` both, `T...` label pairs and longer label n-grams, up to
     the order of a model. `%x[row,column]` is a cell, `%X` the same in lower case; `%t[row,column,"re"]` is true or
@@ -107,7 +107,7 @@ class Template(_core.Template):
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
         """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`;
-        without such lines, those that occur at every position; if there are none either, None, which means all that
+        without such lines, those that occur at every position; or None if no attribute does, which means all that
         condition pairs."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]

@@ -68,7 +68,7 @@ def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np
 
 
 def _lines(template: Template) -> list[str]:
-    """The lines that make attributes, as the template reads them."""
+    """The lines that generate attributes, as the template reads them."""
     wapiti = template.boundary == "wapiti"
     lines = re.split(r"\r?\n", template.text.removeprefix("\ufeff"))
     if wapiti:

@@ -111,12 +111,12 @@ class Vocabulary:
 
         A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing;
         a set of labels means that one of them is right.
-        Without `grow`, attributes the vocabulary does not have are left out and labels it does not have are an error. A
-        `template` makes the attributes from rows of columns and determines which of them condition label pairs; for a
-        model, its `features` do. `sort_labels` assigns ids to labels in the order of their names: only for the first
-        corpus of a vocabulary. A sequence without tokens is an error, unless `skip_empty` leaves it out. `words`: word
-        vectors to use as dense columns, for tokens that are text or rows of columns. `threads`: number of threads that
-        apply a template (0 means all cores); the corpus does not depend on it.
+        Without `grow`, attributes that the vocabulary does not have are left out, and labels that it does not have are
+        an error. A `template` generates the attributes from rows of columns and determines which of them condition
+        label pairs; for a model, its `features` do. `sort_labels` assigns ids to labels in the order of their names:
+        use it only for the first corpus of a vocabulary. A sequence without tokens is an error, unless `skip_empty`
+        leaves it out. `words`: word vectors to use as dense columns, for tokens that are text or rows of columns.
+        `threads`: number of threads that apply a template (0 means all cores); the corpus does not depend on it.
         """
         encoder = SequenceEncoder(
             self, grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads

@@ -37,8 +37,8 @@ class BaseCRF(TrainingCRF):
     ) -> Any:
         """The best labels of each sequence: an array of lists, whatever their lengths.
 
-        `dense` has the vectors of tokens, as for `fit`. `constrain`: only valid chunk labels, by the scheme iob1, iob2
-        or iobes. Use `predict(X).tolist()` for `json.dumps`.
+        `dense` has the vectors of tokens, as for `fit`. `constrain`: predict only chunk labels that are valid in
+        this scheme (iob1, iob2 or iobes). Use `predict(X).tolist()` for `json.dumps`.
 
         With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `sentences`, X is a
         data frame and the answer a column for it: a series with the same index.

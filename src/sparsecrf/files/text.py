@@ -129,5 +129,5 @@ def _check_unpacked(block: bytes, source: Source) -> None:
 
 
 def width(piece: Piece) -> int:
-    """The number of columns of its first line that is not blank; 0 if there is none."""
+    """The number of columns of its first line that is not blank; 0 if all lines are blank."""
     return count_columns(piece.data)

@@ -77,7 +77,7 @@ class SetFinder:
         """Label sequences with their probabilities, or None."""
         for paths, p, is_all in _lists(chain, one, self.max_size + 1):
             size = self.size(p)
-            if size < len(p) or (is_all and size <= self.max_size):  # the next one is not in the set, or there is none
+            if size < len(p) or (is_all and size <= self.max_size):  # the next one is not in the set or does not exist
                 return [([names[y] for y in paths[r]], p[r]) for r in range(size)]
         return None
 
@@ -124,7 +124,7 @@ class ScoreFinder:
                 self.spans.append([_score([name for name, _ in types], [p for _, p in types], y) for y, types in each])
 
     def calibrations(self) -> dict[str, Any]:
-        """The record for a model; without spans if there are none."""
+        """The record for a model. Kinds without scores are left out."""
         scores = {SEQUENCES: self.sequences, TOKENS: self.tokens, SPANS: self.spans}
         return {kind: Calibration.of(own).to_json() for kind, own in scores.items() if any(own)}
 

@@ -101,7 +101,7 @@ def check_enough(n: int, what: str) -> None:
 
 
 def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
-    """The calibration in a model's training record. Raises if there is none, or none of this kind."""
+    """The calibration in a model's training record. Raises if the model is not calibrated for this kind."""
     record = training.get(KEY)
     if record is None:
         raise InputError(

@@ -61,11 +61,12 @@ class Model(AnsweringModel):
         label_parts: LabelParts | None = None,
         vectors: WordVectors | None = None,
     ) -> None:
-        """`w`: an array with a float64 for each feature. A file also stores `template`, which makes the attributes from
-        columns, `n_columns`, the columns of observations (0 means any number), and `training`: how the weights were
-        found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the vectors of tokens are
-        standardised; None if tokens have none. `vectors` are word vectors that the model looks up itself; None if
-        tokens come with vectors or have none. `label_parts` names the parts of labels, if the features have any.
+        """`w`: an array with a float64 for each feature. A file also stores `template`, which generates the attributes
+        from columns; `n_columns`, the columns of observations (0 means any number); and `training`, which describes how
+        the weights were found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the
+        vectors of tokens are standardised; None if tokens have none. `vectors` are word vectors that the model looks up
+        itself; None if tokens come with vectors or have none. `label_parts` names the parts of labels, if the features
+        have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):

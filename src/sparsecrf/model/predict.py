@@ -52,7 +52,7 @@ def predicted(
 
 
 def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
-    """A warning about gold labels that are not among the model's `known` ones; None if there are none."""
+    """A warning about gold labels that are not among the model's `known` ones; None if all are known."""
     counts = Counter[str]()
     for (gold, _), count in evaluation.confusion.items():
         counts[gold] += count

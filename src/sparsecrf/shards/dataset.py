@@ -79,7 +79,7 @@ class Dataset:
     shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
     recipe: Recipe = field(default_factory=Recipe)
     template: Template | None = None  #: the template that made the attributes; None if they came with the tokens
-    n_columns: int = 0  #: columns of every row, without the label; 0 if there are none, or rows differ
+    n_columns: int = 0  #: columns of every row, without the label; 0 without columns, or if rows differ
     n_features: int | None = None  #: columns of every matrix; None if tokens are not rows of matrices
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
     frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None without one

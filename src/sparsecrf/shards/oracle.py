@@ -1,7 +1,7 @@
 """The queries of an `Oracle`, over shards.
 
-Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them to the first shard only, so
-that the answers of all shards add up to E - C, and with one shard the answer is that of its oracle.
+Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them only to the first shard,
+so the answers of all shards add up to E - C. With a single shard, the answer equals that of its oracle.
 
 Screening needs the sums A and B of all shards (screen.hpp of the core derives how). With M the mass of an attribute
 in all shards and m_s in shard s, a shard reports the sums a_s that exceed a fraction c of its share of the bound, c b
@@ -209,7 +209,7 @@ class ShardedOracle:
     @lazy
     def value_sizes(self) -> tuple[Floats, Floats] | None:
         """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
-        lists; 1 where there are none. None if every value is 1."""
+        lists; 1 for an attribute without values other than 0. None if every value is 1."""
         if int(self.workers.total(has_values, add)[0]) == 0:
             return None
         unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)

@@ -90,8 +90,8 @@ class Dev:
         part_rows: LabelParts | None = None,
         prior: Weights | None = None,
     ) -> None:
-        """`data` may be a dataset, which also has labels that are not in the vocabulary. `prior`: weights to add to
-        those of `look`."""
+        """`data` may also be a dataset, which can contain labels that are not in the vocabulary. `prior`: weights to
+        add to those of `look`."""
         self.corpus, self.n_unknown = (data, 0) if isinstance(data, Corpus) else (data.corpus, len(data.unknown.at))
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")

@@ -153,7 +153,7 @@ class Data:
         return [table[k] for k in range(len(table))]
 
     def split(self, holdout: int) -> tuple[Corpus | None, Corpus | None]:
-        """The sequences to train on, and those of the group `holdout`; None if there are none."""
+        """The sequences to train on, and those of the group `holdout`; None for an empty part."""
         import numpy as np
 
         if len(self._groups) > (0 if self._corpus is None else self._corpus.n_sequences):

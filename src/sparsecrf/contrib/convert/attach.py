@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def attach_template(
     model: Model, template: Template | str | os.PathLike[str], *, rename: Mapping[str, str] | None = None
 ) -> Model:
-    """The same model for rows of columns, from which a template makes the attributes.
+    """The same model for rows of columns, from which a template generates the attributes.
 
     For models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a template that computes
     the same ones, the model labels columns and text files without Python, several times as fast. A line `Uw[0]:%x[0,0]`
-    makes the attributes w[0]:dog, w[0]:cat and so on, a line `B` the transitions. `rename` maps attributes to the names
-    that the template makes for them: {"BOS": "w[-1]:_B-1"} if the program says BOS where the line `Uw[-1]:%x[-1,0]`
-    finds no word. An attribute that no line can make is an error.
+    generates the attributes w[0]:dog, w[0]:cat and so on, and a line `B` generates the transitions. `rename` maps
+    attributes to the names that the template generates for them: {"BOS": "w[-1]:_B-1"} if the program uses the
+    attribute BOS where the line `Uw[-1]:%x[-1,0]` finds no word. An attribute that no line can generate is an error.
     """
     import numpy as np
 
@@ -53,7 +53,7 @@ def attach_template(
 
 
 def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) -> None:
-    """Raise for attributes and transitions that no line makes."""
+    """Raise for attributes and transitions that no line generates."""
     if has_transitions and not any(line.text == "B" for line in lines):
         raise InputError("template: expected a line B, because the model has transitions, found none")
     patterns = [

@@ -95,7 +95,7 @@ def exported(model: Model, tool: Tool) -> Exported:
 
 
 def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
-    """Raise for an attribute that no template line can make, judging by its first letter, which says what it
+    """Raise for an attribute that no template line can generate. The first letter of an attribute says what it
     conditions."""
     for x in dict.fromkeys(attributes.tolist()):
         if names[x][:1] not in tuple(letters):

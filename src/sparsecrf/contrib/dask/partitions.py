@@ -178,7 +178,7 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
 
 
 def _next_text(file: IO[bytes], at: int) -> int | None:
-    """Where the next line that is not blank begins, searching from the beginning of a line; None if there is none."""
+    """Where the next line that is not blank begins, searching from the beginning of a line; None at the end."""
     file.seek(at)
     begin = at  # start of the line
     while block := file.read(PIECE_BYTES):

@@ -46,7 +46,7 @@ _REQUEST: dict[str, Any] = {
         "coverage": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1,
                      "description": "Return sets that have the right answer with this probability; needs calibration."},
         "coverage_of": {"enum": [*KINDS], "default": SEQUENCES, "description": "What the sets contain."},
-        "constrain": {"enum": [*SCHEMES, None], "description": "Return only valid chunk labels, by this scheme."},
+        "constrain": {"enum": [*SCHEMES, None], "description": "Return only chunk labels valid in this scheme."},
         "allowed": {"description": "The labels that each token may have; null: any.",
                     "oneOf": [_list({"type": ["array", "null"]}), _list(_list({"type": ["array", "null"]}))]},
         "forbidden": {**_list({"type": "array", "prefixItems": [_OR_NULL, _TEXT]}),

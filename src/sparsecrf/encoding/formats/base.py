@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
     template: Template | None = None  #: None if not known yet, or if the files contain attributes
-    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet or if there are none
+    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet or without columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
@@ -38,7 +38,7 @@ class Format(ABC):
     name: str  #: name for `--format`, `--from` and `--to`
     title: ClassVar[str]  #: name of these files in errors
     suffix: ClassVar[str] = ""  #: suffix of file names in this format; "" if none
-    takes_template: ClassVar[bool] = False  #: whether a template makes the attributes; otherwise the files contain them
+    takes_template: ClassVar[bool] = False  #: whether a template generates attributes; otherwise files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
     token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
@@ -145,7 +145,7 @@ class Format(ABC):
         """Encode a piece of the file that errors call `source`. Returns the layout as far as it is known."""
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        """The sequences of a file, for another format to write. Here a template's lines U make the attributes."""
+        """The sequences of a file, for another format to write. The U lines of the template generate the attributes."""
         return items_of(self.read_rows(source), template)
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Column files: one token per line, the label last. A template makes attributes from the other columns."""
+"""Column files: one token per line, the label last. A template generates attributes from the other columns."""
 
 from __future__ import annotations
 

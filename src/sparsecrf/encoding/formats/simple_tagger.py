@@ -34,7 +34,7 @@ class SimpleTagger(CrfSuite):
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
         for piece in super().pieces(source, size, inside=inside):
-            yield piece if inside else self._as_crfsuite(piece)  # `inside`: to count the bytes of the file
+            yield piece if inside else self._as_crfsuite(piece)  # with `inside`, offsets count the bytes of the file
 
     def _as_crfsuite(self, piece: Piece) -> Piece:
         data = piece.data.removeprefix(_BOM) if piece.line == 1 else piece.data
