@@ -5,8 +5,8 @@
 //
 // Pair probabilities take most of the memory of a run, so they are stored in single precision until `use_doubles`.
 // Computations always use double precision. Rounding an entry q changes the computed gap of a sequence by about 3e-8 q
-// times its score, which hides gaps below a hundred-thousandth of the objective. Bounds are not affected: `make_consistent`
-// returns the numbers before rounding, which are exactly those of a distribution.
+// times its score, which hides relative gaps below 1e-5. Bounds are not affected: `make_consistent` returns the numbers
+// before rounding, which are exactly those of a distribution.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class DualDistributions {
     void read_pairs(std::int64_t i, AlignedVector<double>& out) const;
     // Stores n_pairs(i) numbers; as floats, those below 1e-30 become zero, because very small floats are slow.
     void write_pairs(std::int64_t i, const double* from);
-    const float* prefetched_pairs(std::int64_t i) const;
+    const float* prefetched_pairs(std::int64_t i) const;  // where they begin in memory, whatever their type
     void use_doubles();
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
     std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }
