@@ -117,7 +117,7 @@ def test_numbers_of_pairs_of_classes():
     x = both.vocabulary.attributes.find("a0")
     for previous in (0, 4):  # A, the start
         number = np.array([numbering.class_pair(x, previous, 1)])
-        with pytest.raises(InputError, match=r"expected.*pair.*classes.*several.*found a single pair"):
+        with pytest.raises(InputError, match=r"expected a class pair.*several label pairs, found.*a single"):
             _core.FeatureSet.from_numbers(Y, features.n_attributes, number, None, PARTS.core)
 
 
