@@ -109,7 +109,7 @@ class Report:
 
 
 def only(files: Sequence[Path], what: str) -> Path:
-    """The one file that a step left; SystemExit if there are none or several."""
+    """The one file that a step left; SystemExit if there is not exactly one."""
     if len(files) != 1:
         raise SystemExit(f"expected one {what}, found {[file.name for file in files]}")
     return files[0]

@@ -81,7 +81,7 @@ static void *label_piece(void *of) {
     return NULL;
 }
 
-/* Prints the answer. Returns 0 if there is none. */
+/* Prints the answer. Returns 0 if labelling failed. */
 static int finish(Piece *piece) {
     pthread_join(piece->thread, NULL);
     free(piece->text);

@@ -23,8 +23,8 @@ BALANCED = "balanced"
 def token_weights(
     y: Sequence[Sequence[Any]], class_weight: ClassWeight, sample_weight: Any, lengths: list[int] | None
 ) -> list[list[float]]:
-    """A weight for each token: that of its label, times that of the token or of its sequence, if there are any. Tokens
-    with a missing label or a label set have weight 1."""
+    """A weight for each token: the weight of its label times its sample weight (by token or by sequence), if given.
+    Tokens with a missing label or a label set have weight 1."""
     y = [[None if isinstance(label, (set, frozenset)) else label for label in labels] for labels in y]
     by_label = _by_label(y, class_weight)
     found = [[by_label.get(label, 1.0) for label in labels] for labels in y]

@@ -139,8 +139,8 @@ class AnsweringModel:
         """Best labels.
 
         `allowed`: the labels that each position may have (None for any); `forbidden`: pairs (previous, label)
-        that must not occur, None for the start; `fixed`: labels already known (None if free); `constrain`: only
-        valid chunk labels, by the scheme iob1, iob2 or iobes.
+        that must not occur, None for the start; `fixed`: labels already known (None if free); `constrain`:
+        predict only chunk labels that are valid in this scheme (iob1, iob2 or iobes).
         """
         if not self._is_plain(sequence):
             corpus = self.encode([sequence])
@@ -199,8 +199,8 @@ class AnsweringModel:
     def text_spans(self, text: str, *, tokenizer: str | None = None, **options: Any) -> list[Span]:
         """The spans of running text. Like `spans`, but `start` and `end` count characters: `text[start:end]`.
 
-        `tokenizer`: "words" splits off punctuation, "blanks" does not; by default, the one whose tokens look like those
-        of the training data. The model must have a template that reads words only, such as `features="words"`.
+        `tokenizer`: "words" splits off punctuation, "blanks" does not; the default is the tokenizer whose tokens look
+        like the training data. The model must have a template that reads words only, such as `features="words"`.
         """
         from sparsecrf.encoding.token_survey import tokenizer_of
         from sparsecrf.files.words import TOKENIZERS

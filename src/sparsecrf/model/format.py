@@ -19,10 +19,10 @@ FORMAT = "format"  #: key in the training record if the format is neither column
 
 
 def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
-    """The format with that name; by default determined by the file name, else that of the training data.
+    """The format with that name. By default, the file name determines it or, if it does not, the training data do.
 
-    The label column or field is that of the training data. `tokenizer` is for running text; None means the one that
-    makes tokens like those of the training data.
+    The label column or field is the same as in the training data. `tokenizer` is for running text; None means the
+    tokenizer whose tokens look like the training data.
     """
     chosen = _format_for(model, source, given, "--format")
     if tokenizer is not None and chosen.tokenizer is None:
@@ -78,6 +78,6 @@ def _other(data: bytes, format: Format) -> Format | None:
 
 
 def charset_for(model: Model | None, given: str | None, option: str = "--encoding") -> Charset:
-    """The encoding with that name; by default that of the training data, else UTF-8."""
+    """The encoding with that name. The default is the encoding of the training data, or UTF-8 if none is recorded."""
     known = UTF8 if model is None else model.training.get("encoding", UTF8)
     return Charset(known if given is None else given, option)

@@ -247,8 +247,8 @@ class Model(AnsweringModel):
     def compacted(self) -> Model:
         """The same model without zero weights and attributes without weights, as stored in a file.
 
-        Labels are the same, probabilities up to rounding. Which attributes condition label pairs now follows from the
-        weights.
+        Labels are the same, and probabilities are the same up to rounding. Which attributes condition label pairs now
+        follows from the weights.
         """
         return self._of(self._parts())
 
@@ -264,9 +264,9 @@ class Model(AnsweringModel):
         return calibrated(self, zip(X, y, strict=True))
 
     def without_parts(self) -> Model:
-        """The same model with the weights of parts of labels added to those of the labels that have them, and those of
-        pairs of classes to those of label pairs: its labels are the same, probabilities up to rounding. Returns the
-        model itself if labels have no parts."""
+        """The same model for whole labels: the weight of a label part is added to every label that has the part, and
+        the weight of a class pair to every label pair in it. Labels are the same, and probabilities are the same up to
+        rounding. Returns the model itself if labels have no parts."""
         if self.label_parts is None:
             return self
         from sparsecrf.model.joined import whole_labels
@@ -355,8 +355,8 @@ class Model(AnsweringModel):
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, weights that apply at every position: float64[Y + 1, Y], previous label by label.
 
-        The last row is the start. They are the bigram weights of the bias, and of lines of a template without macro;
-        those of pairs of classes of labels are added to those of their labels.
+        The last row is the start. They are the bigram weights of the bias and of template lines without a macro. The
+        weight of a class pair is added to every label pair in it.
         """
         import numpy as np
 
