@@ -133,7 +133,7 @@ class Inputs:
     )
     format: str | None = option(
         None,
-        f"Format of the data; by default determined by the file name ({_SUFFIXES}), else {COLUMNS.name}. "
+        f"Format of the data. By default, the file name determines it ({_SUFFIXES}); otherwise it is {COLUMNS.name}. "
         "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents: columns in which "
         "-DOCSTART- begins a document.",
         panel="Data",

@@ -30,11 +30,11 @@ class Predicted(NamedTuple):
 def predicted(
     model: Model, source: Source, *, format: str | None = None, ragged: bool = False, encoding: str | None = None
 ) -> Iterator[Predicted]:
-    """The sequences of a file of gold labels, labelled.
+    """Label the sequences of a file with gold labels.
 
-    `format` is by default determined by the file name, else that of the training data. Raises InputError if the data do
-    not fit the model. With `ragged`, lines may differ in their number of columns. `encoding` and the marks of uncertain
-    labels are by default those of the training data.
+    By default, the file name determines `format` or, if it does not, the training data do; `encoding` and the marks of
+    uncertain labels are the same as in the training data. Raises InputError if the data do not fit the model. With
+    `ragged`, lines may differ in their number of columns.
     """
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")

@@ -57,7 +57,7 @@ def make_report(
     """A self-contained HTML page about a model: what it has learnt and how it was trained.
 
     `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with the evidence for
-    each label. Its `format` is by default determined by the file name, else that of the training data. At most the
+    each label. By default, the file name determines its `format` or, if it does not, the training data do. At most the
     `max_weights` largest weights are listed. With `trial` the page labels what a reader types, beginning with
     `example`: it then contains the model and the labeller as WebAssembly (`make wasm`).
     """
