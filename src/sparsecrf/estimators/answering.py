@@ -35,13 +35,13 @@ class BaseCRF(TrainingCRF):
         dense: Any = None,
         constrain: str | None = None,
     ) -> Any:
-        """The best labels of each sequence: an array of lists, whatever their lengths.
+        """The best labels of each sequence, as an array of lists even if all sequences have the same length.
 
-        `dense` has the vectors of tokens, as for `fit`. `constrain`: predict only chunk labels that are valid in
+        `dense` holds the vectors of the tokens, as for `fit`. `constrain` allows only chunk labels that are valid in
         this scheme (iob1, iob2 or iobes). Use `predict(X).tolist()` for `json.dumps`.
 
-        With `lengths`, X is flat, and so is the answer: an array with a label for each token. With `sentences`, X is a
-        data frame and the answer a column for it: a series with the same index.
+        With `lengths`, X is flat, and the result is a flat array with a label for each token. With `sentences`, X is a
+        data frame and the result is a column for it: a series with the same index.
         """
         X, lengths, column = self._flat(with_dense(X, dense, lengths, sentences), lengths, sentences)
         found = self._predict_each(X, lengths, constrain)
@@ -67,7 +67,7 @@ class BaseCRF(TrainingCRF):
     def _labelled(
         self, X: Any, y: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
     ) -> tuple[Any, Any, list[int] | None]:
-        """X, y and the lengths of the sequences, of a frame if there are `sentences`."""
+        """X, y and the lengths of the sequences; with `sentences`, X is a data frame."""
         if sentences is not None:
             check_one_of(lengths, sentences)
             X, lengths, y, _ = self._sentences(X, sentences, y)
@@ -86,7 +86,7 @@ class BaseCRF(TrainingCRF):
         names = self.classes_.tolist()
         if (
             lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]
-        ):  # for example from a server
+        ):  # a single sequence, for example in a server
             alone = np.empty(1, dtype=object)
             alone[:] = model.label_each([model.checked_one(X[0])], names)
             return alone
@@ -109,10 +109,10 @@ class BaseCRF(TrainingCRF):
         dense: Any = None,
         constrain: str | None = None,
     ) -> NDArray[Any]:
-        """P(y_t = y) of each sequence: an array of float64[T, Y], columns in the order of `classes_`. `constrain` is as
-        for `predict`: among the valid label sequences.
+        """The marginal probabilities P(y_t = y) of each sequence: an array of float64[T, Y], with the labels in the
+        order of `classes_`. With `constrain` (see `predict`), only valid label sequences have a probability.
 
-        With `lengths` or `sentences`, X is flat, and so is the answer: one float64[T, Y] for all tokens.
+        With `lengths` or `sentences`, X is flat, and the result is one float64[T, Y] for all tokens.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(with_dense(X, dense, lengths, sentences), lengths, sentences)
@@ -125,7 +125,8 @@ class BaseCRF(TrainingCRF):
         return found if lengths is None else np.concatenate([none, *found])
 
     def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:
-        """`predict_marginals` by scikit-learn's name: the probability of each of `classes_` at each token."""
+        """Another name for `predict_marginals`, as in scikit-learn: the probability of each of `classes_` at each
+        token."""
         return self.predict_marginals(X, **options)
 
     def predict_nbest(
@@ -138,7 +139,8 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        `constrain` is as for `predict`: the best valid label sequences, with probabilities among those.
+        With `constrain` (see `predict`), they are the k best valid label sequences, and probabilities are among valid
+        ones.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 
@@ -168,8 +170,8 @@ class BaseCRF(TrainingCRF):
         """The spans of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels.
-        `scheme` says how labels encode spans, as for `sparsecrf eval`. The probability is that of the labels of the
-        span's own tokens, summed over all labels of the others. `constrain` is as for `predict`.
+        `scheme` says how labels encode spans, as for `sparsecrf eval`. The probability of a span is that of the labels
+        of its tokens, summed over all labels of the other tokens. `constrain` is as for `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)
@@ -186,8 +188,8 @@ class BaseCRF(TrainingCRF):
     def calibrate(
         self, X: Any, y: Any, *, lengths: Iterable[int] | None = None, sentences: SentenceColumn | None = None
     ) -> BaseCRF:
-        """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 sequences,
-        preferably several hundred, with all their labels. `model_` then has thresholds, which are saved in its file."""
+        """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 fully labelled
+        sequences, preferably several hundred. `model_` then has thresholds, which are saved in its file."""
         from sparsecrf.model.calibrating import calibrated
 
         self._check_fitted()
@@ -213,12 +215,13 @@ class BaseCRF(TrainingCRF):
         lengths: Iterable[int] | None = None,
         sentences: SentenceColumn | None = None,
     ) -> Objects:
-        """Sets of answers that contain the right one with this probability: an array with an entry for each sequence.
-        Needs `calibrate`.
+        """Sets of answers that contain the right answer with probability `coverage`: an array with an entry for each
+        sequence. Call `calibrate` first.
 
-        `of="sequences"`: label sequences with their probabilities, best first. "tokens": the same for the labels of
-        each token. "spans": for each span of the best labels, a `SpanSet` of types, where None is "no such span". None
-        (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token, labels with
+        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means that it
+        is not a span. A set is None (abstention) if it would have more than `max_size` answers. See docs/guarantees.md
+        for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -241,8 +244,8 @@ class BaseCRF(TrainingCRF):
         sentences: SentenceColumn | None = None,
         dense: Any = None,
     ) -> float:
-        """The share of tokens whose label is right. Tokens whose label is None or a set do not count; weights
-        as for `fit`."""
+        """The share of tokens whose label is predicted correctly. Tokens whose label is None or a set do not count;
+        weights are as for `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
         check_is_fitted(self)
@@ -252,10 +255,11 @@ class BaseCRF(TrainingCRF):
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
 
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
-        """Write the model to a file for `CRF.load`, `Model.load` and the program; `compact` is as for `Model.save`.
+        """Write the model to a file for `CRF.load`, `Model.load` and the command line; `compact` is as for
+        `Model.save`.
 
-        The file contains everything needed for labelling, and no code. It does not contain what only training needs,
-        such as `solver` and `history_`; pickle, joblib and skops do.
+        The file contains everything needed for labelling, and no code. It does not contain attributes that only
+        training needs, such as `solver` and `history_`; use pickle, joblib or skops to keep those.
         """
         check_is_fitted(self)
         self.model_.save(path, compact=compact)

@@ -49,7 +49,7 @@ from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
-#: Further options that do not go to `fit` as they are.
+#: Options in `solver_options` that this class handles itself instead of passing them to `fit` unchanged.
 _HANDLED_HERE = ("class_pairs", "callback", "prior")
 _CHECKED = ("solver", "rho1", "penalty", "order", "label_parts")
 
@@ -59,7 +59,7 @@ _OF_FILES = ("ragged", "missing", "label_sets", "min_count")
 
 
 def _check_labels(data: Dataset, prior: Model) -> None:
-    """Raise for a prior whose labels are of a different type than those of the data."""
+    """Raise if the labels of the prior have a different type than the labels of the data."""
     try:
         data.names.labels(prior.labels)
     except ValueError:
@@ -76,7 +76,7 @@ def _check_settings(recipe: Recipe) -> None:
 
 
 class TrainingCRF(HasSolverOptions):
-    """An estimator that trains a `model_`. Subclasses have the parameters below, and others."""
+    """An estimator that trains a `model_`. Subclasses have the parameters below, and more."""
 
     rho2: AskedRho2
     penalty: PenaltyChoice
@@ -126,8 +126,8 @@ class TrainingCRF(HasSolverOptions):
         return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
-        """The data with held-out data that are encoded by the same vocabulary (as a frame if the data are one). Warns
-        of unknown labels."""
+        """The data with held-out data added, which are encoded with the same vocabulary (and read as a frame if the
+        training data are one). Warns of unknown labels."""
         if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = read_other_sequences(data, dev, threads=self._threads())
         else:
@@ -139,7 +139,7 @@ class TrainingCRF(HasSolverOptions):
         return data
 
     def _recipe(self) -> Recipe:
-        """How tokens become attributes, by the parameters."""
+        """How tokens become attributes, according to the parameters."""
         recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
         plain = isinstance(self.bigrams, str) and self.bigrams == "bias"
         given: dict[str, Any] = {
@@ -180,7 +180,8 @@ class TrainingCRF(HasSolverOptions):
         self._check_n_jobs()
         if self.n_jobs is None or self.n_jobs == 0:
             return int(effective_n_jobs(self.n_jobs))  # the setting of joblib.parallel_config; 0 is an error
-        # Not joblib's value in worker processes: it allows a child of `multiprocessing` only one, and warns.
+        # joblib's own value would be wrong in a child process of `multiprocessing`: it allows only one thread there,
+        # and warns.
         return int(self.n_jobs if self.n_jobs > 0 else max(1, cpu_count() + 1 + self.n_jobs))
 
     def _options(self) -> dict[str, Any]:
@@ -197,13 +198,13 @@ class TrainingCRF(HasSolverOptions):
         }
 
     def _options_for(self, data: Dataset) -> dict[str, Any]:
-        """The same with the feature space and the penalty, for these data."""
+        """The same options, with the feature space and the penalty for these data."""
         own = {name: getattr(self, name) for name in ("order", "label_parts", "penalty")}
         return options_for(data, {**self._options(), **own, "class_pairs": self._option("class_pairs")})
 
     @contextmanager
     def _watching(self) -> Iterator[Callback]:
-        """The callback that shows progress and calls the user's."""
+        """A callback that shows progress and calls the user's callback."""
         with progress("training", None, quiet=self.verbose != 1) as advance:
 
             def callback(record: dict[str, Any]) -> Any:

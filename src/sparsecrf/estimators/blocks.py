@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"^sequence (\d+)")
 class Block(NamedTuple):
     """Consecutive sequences."""
 
-    first: int  #: number of the first of them
+    first: int  #: number of the first sequence
     sequences: list[Any]
 
 
@@ -44,8 +44,8 @@ def in_blocks(
 ) -> Iterator[Any]:
     """The answers for all sequences, in their order. Errors name sequences by their number among all.
 
-    `n_threads` returns the number of threads and is called if there is more than one block. Blocks are read on this
-    thread, since the sequences may come from a generator, and answered on the others.
+    `n_threads` returns the number of threads and is called if there is more than one block. This thread reads the
+    blocks, since the sequences may come from a generator; other threads compute the answers.
     """
 
     def answered(block: Block) -> list[Any]:

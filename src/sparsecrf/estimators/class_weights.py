@@ -14,7 +14,8 @@ from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 from sparsecrf.warn import warn_caller
 
-#: By label, 1 for all others; "balanced": tokens / (labels x tokens with the label); None if all are 1.
+#: Weights of labels, 1 for labels that are not listed; "balanced" means tokens / (labels x tokens with the label), and
+#: None means 1 for all labels.
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 BALANCED = "balanced"
@@ -57,7 +58,7 @@ def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, fl
         return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
     if counts and all(asked.get(label, 1.0) == 0 for label in counts):
         raise InputError("class_weight: expected a weight above 0 for some label of y, found 0 for all of them")
-    # Only a warning: a part of the data, such as a fold, may lack some labels; but it may also be a typing error.
+    # Only a warning: the label may be misspelled, but a part of the data, such as a fold, may also just lack it.
     if lacking := [label for label in asked if label not in counts]:
         known = ", ".join(repr(label) for label, _ in counts.most_common(10))
         warn_caller(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}")

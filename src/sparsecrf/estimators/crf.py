@@ -1,4 +1,4 @@
-"""CRF: the scikit-learn estimator. Thin: input to a corpus, `fit`, answers of a `Model`."""
+"""The scikit-learn estimator CRF, a thin layer: it encodes its input as a corpus, calls `fit` and queries a `Model`."""
 
 from __future__ import annotations
 
@@ -44,51 +44,55 @@ class CRF(BaseCRF):
     Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, where the loss is the sum of
     -log P(labels | tokens) over the sequences.
 
-    X is an iterable of sequences, y of their labels. The tokens of a sequence are mappings (attribute to number, text
-    or list of text), lists of attributes, single attributes (text), rows of columns if there is a `template`, or the
-    rows of a matrix of numbers (NumPy, SciPy). If X is one matrix for all sequences, also give their `lengths`; if it
-    is a data frame of all tokens, give `sentences`, the column that identifies the sentences. Labels are text or
-    integers, or None if unknown.
+    X is an iterable of sequences, and y an iterable of their labels. The tokens of a sequence are mappings (attribute
+    to number, text or list of text), lists of attributes, single attributes (text), rows of columns if there is a
+    `template`, or the rows of a matrix of numbers (NumPy, SciPy). If X is one matrix for all sequences, also give their
+    `lengths`; if it is a data frame of all tokens, give `sentences`, the column that identifies the sentences. Labels
+    are text or integers, or None if unknown.
 
     Parameters
     ----------
-    rho1, rho2 : penalties. The larger rho1, the fewer weights. `rho1="small"`: 1 and, if rho2 is the default, 0.01, for
-        a small model. `rho1="auto"`: `fit` chooses rho1 by the score on `dev` or, without it, on held-out parts of the
-        data, at two to three times the cost of a fit. `rho2="search"`: only for `path`, which then searches for both.
+    rho1, rho2 : penalties. The larger rho1, the fewer nonzero weights. `rho1="small"` gives a small model: rho1 is 1
+        and, if rho2 has its default value, rho2 is 0.01. With `rho1="auto"`, `fit` chooses rho1 by the score on `dev`
+        or, without `dev`, on held-out parts of the data, which takes two to three times as long as one fit.
+        `rho2="search"` is for `path` only, which then searches for both penalties.
     solver : auto, proximal, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
-    template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti. Or a `Recipe`, which also has
-        settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`); other parameters
-        take precedence over it.
+    template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti; or a `Recipe`, which also has
+        settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`). Other parameters take
+        precedence over a recipe.
     max_iter : maximum number of iterations; None means no limit (50 epochs for sgd and sgd-l1).
-    tol : training stops when the objective is within this fraction of its optimum: certified if the duality gap is
-        tight enough, otherwise estimated.
-    n_jobs : number of threads, as in scikit-learn: None is 1, -1 all. Results do not depend on it.
+    tol : training stops when the objective is within this fraction of its optimum. This is certified if the duality gap
+        is tight enough, otherwise estimated.
+    n_jobs : number of threads, as in scikit-learn: None means 1, -1 means all cores. Results do not depend on it.
     random_state : seed for the order of the sequences (dual, sgd and sgd-l1); None means always the same order.
     warm_start : start from the weights of the last call of `fit`.
     verbose : 1 shows progress, 2 a line for each iteration.
-    features : a ready-made template instead, for sentences that are lists of words: words (entities, chunks), tagging
-        (parts of speech), letters (words that are lists of letters), columns (rows of columns, the word first), or
-        documents (rows of `with_mentions`, which describe the other mentions of a word in its document).
-    resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...), which `features` use
-        automatically and a template with `%d[row,column,name]`.
+    features : a ready-made template, instead of `template`. For sentences that are lists of words: words (entities,
+        chunks) or tagging (parts of speech). For words that are lists of letters: letters. For rows of columns, the
+        word first: columns. For rows of `with_mentions`, which describe the other mentions of a word in its document:
+        documents.
+    resources : lexicons, clusters and word classes (`Resource.lexicon(name, file)`, ...). The templates of `features`
+        use them automatically; other templates use them through `%d[row,column,name]`.
     vectors : word vectors, used in addition to the attributes: a file in the text format of word2vec, GloVe or
-        fastText, or `WordVectors`. For tokens that are words or rows of columns. The model contains them.
+        fastText, or `WordVectors`. Tokens must be words or rows of columns. The model contains the vectors.
     bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
-        attributes, or a predicate. Ignored with a template, which determines it.
+        attributes, or a predicate. Ignored if there is a template, which determines them itself.
     start : whether a start label precedes the first token.
-    order : longest label n-gram of a feature; None means no limit. Above 2, longer n-grams come from the lines T... of
-        the template, or are plain if it has none; without a template, all attributes that condition label pairs
-        condition them, too. For auto, owlqn, lbfgs, fista and sgd-l1 with rho1 > 0.
+    order : the largest number of labels in a feature; None means no limit. Above 2, longer label n-grams come from the
+        lines T... of the template, or are plain if it has no such lines; without a template, all attributes that
+        condition label pairs condition them, too. An order above 2 requires rho1 > 0 and the solver auto, owlqn, lbfgs,
+        fista or sgd-l1.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
         of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None means
-        that labels have no parts. Not for dual, sbcd and cd.
-    class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, 1 for all others; or
-        "balanced": inversely proportional to the frequency of the label. None means all 1. They are multiplied by the
-        weights of tokens (`sample_weight` of `fit`) and cost a forward-backward run per distinct weight of a sequence.
-    penalty : elastic-net; or one that keeps or drops whole groups of features: group:attribute, group:line (of the
-        template, or the prefix before `:` or `=`), group:label, tree (pairs under their label), or your own
-        `FeatureGroups`. Adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G features of group G occur. For auto
-        and fista.
+        that labels have no parts. Not supported by dual, sbcd and cd.
+    class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, where all other labels have
+        weight 1; or "balanced": inversely proportional to the frequency of the label. None means weight 1 for all
+        labels. These weights are multiplied by the weights of tokens (`sample_weight` of `fit`); each distinct weight
+        in a sequence costs one forward-backward run.
+    penalty : elastic-net, or a penalty that keeps or drops whole groups of features: group:attribute, group:line (of
+        the template, or the prefix before `:` or `=`), group:label, tree (pairs under their label), or your own
+        `FeatureGroups`. It adds rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G is the number of features of
+        group G that occur. Groups require the solver auto or fista.
     solver_options : rarely needed options, by name, such as `{"gap": 1e-4}`; see `sparsecrf.fit`:
         gap (stop at this relative duality gap instead of `tol`), time_limit (in seconds),
         patience (stop when the error on `dev` has not improved for that many iterations, and keep the best weights),
@@ -105,15 +109,16 @@ class CRF(BaseCRF):
 
     Attributes
     ----------
-    classes_ : the labels, in the order of marginals.
+    classes_ : the labels, in the order of the columns of marginals.
     model_ : the `Model`.
-    rho1_, rho2_ : the penalties of the model.
-    objective_, loss_, gap_, kkt_ : values at the end of training, and the certified distance to the optimum.
+    rho1_, rho2_ : the penalties that the model was trained with.
+    objective_, loss_, gap_, kkt_ : values at the end of training: the objective and the loss, the objective minus its
+        best lower bound, and the relative KKT residual.
     n_active_ : number of nonzero weights.
-    feature_groups_ : with groups, their names, and how many of them have a nonzero weight.
+    feature_groups_ : for each kind of group, how many groups have a nonzero weight, and how many there are.
     n_iter_, stopped_by_, history_ : number of iterations, why training stopped, and a record of each iteration.
     n_features_in_ : number of columns, if X was a matrix.
-    feature_names_in_ : columns of a data frame that tokens are made from, if `sentences` was given.
+    feature_names_in_ : the columns of the data frame that tokens are made from, if `sentences` was given.
     """
 
     @keeps_parameters
@@ -146,9 +151,9 @@ class CRF(BaseCRF):
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
         """A fitted estimator for a model or a model file, to label many sequences at once.
 
-        Parameters that are not given are taken from the model as far as its file has them: template, start label,
-        penalties, order. So `fit` trains the same kind of model on other data. Without a template, `bigrams` is
-        unknown, and word vectors must be given again.
+        Parameters that you do not give are taken from the model as far as its file has them: template, start label,
+        penalties, order. So `fit` trains the same kind of model on other data. Without a template, the model does not
+        tell which `bigrams` it was trained with. If it has word vectors, you must give them again.
         """
         known = model if isinstance(model, Model) else Model.load(model)
         found = _parameters_of(known)
@@ -183,15 +188,19 @@ class CRF(BaseCRF):
     ) -> CRF:
         """Train.
 
-        X and y may be generators: the Python objects of a sequence are released before the next. `sample_weight` has a
-        number for each sequence, or a list with one for each token. `dev`: held-out data (X, y), whose error is
-        recorded at every iteration.
-        `sentences` names the column (or a list of columns) that identifies the sentences of a pandas or polars data
-        frame X, or is that column: a row is a token, the rows of a sentence are adjacent, the other columns are its
-        attributes or, for a template, its columns. `y` has a label for each row, or is the name of a column; likewise
-        for `dev`. A column that is `y` is not used as an attribute. `dense` has a vector for each token, in addition to
-        its attributes: a matrix for each sequence, or one for all. Instead of it, tokens may be pairs (attributes,
-        vector); those of `dev` must be. `init_model`: a model, or its file, to start from; it overrides `warm_start`.
+        X and y may be generators: the Python objects of a sequence are released before the next is read.
+        `sample_weight` has a number for each sequence, or a list with a number for each token. `dev` is held-out data
+        (X, y), whose error is recorded at every iteration. `init_model` is a model, or its file, to start from; it
+        overrides `warm_start`.
+
+        If X is a pandas or polars data frame with a row for each token, `sentences` is the column that identifies the
+        sentences, or its name, or a list of names. The rows of a sentence must be adjacent. The other columns are the
+        attributes of a token or, for a template, its columns, except for a column that is used as `y`. `y` has a label
+        for each row, or is the name of a column; likewise for `dev`.
+
+        `dense` has a vector for each token, in addition to its attributes: a matrix for each sequence, or one for all.
+        Alternatively, tokens are pairs (attributes, vector); the tokens of `dev` must be such pairs in either case.
+
         Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
         is "interrupt".
         """
@@ -242,10 +251,10 @@ class CRF(BaseCRF):
     ) -> Path:
         """Models for decreasing rho1, each starting from the previous one.
 
-        The estimator itself does not change. With held-out data `dev`, (X, y), every model gets a score (`scoring` as
-        for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
-        where the first weight appears; `rho1s` gives the values directly. If the estimator has `rho2="search"`, the
-        search is over both penalties. `path.model(k)` returns the k-th model.
+        The estimator itself does not change. With held-out data `dev`, (X, y), every model gets a score (`scoring` is
+        as for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
+        where the first weight becomes nonzero; `rho1s` gives the values directly. If the estimator has `rho2="search"`,
+        the search is over both penalties. `path.model(k)` returns the k-th model.
         """
         from sparsecrf.path import path
 
@@ -269,8 +278,8 @@ class CRF(BaseCRF):
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:
-    """The parameters that a model was trained with, as far as it records them: neither penalty groups nor label
-    parts."""
+    """The parameters that a model was trained with, as far as it records them; it records neither penalty groups nor
+    label parts."""
     found: dict[str, Any] = {"start": model.vocabulary.start}
     if model.template is not None:
         found["template"] = model.template

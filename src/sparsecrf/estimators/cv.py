@@ -43,8 +43,9 @@ class CRFCV(BaseCRF):
     ----------
     rho1s : values of rho1 to choose from; None means a search: rho1 decreases until the score gets worse, then values
         around the best are tried.
-    n_rho, rho_min_ratio : a grid instead of the search: `n_rho` values (20) from where the first weight appears down to
-        `rho_min_ratio` times that (1e-3, or to the default rho1 of `CRF` if that is lower).
+    n_rho, rho_min_ratio : use a grid instead of the search: `n_rho` values (20) from the rho1 where the first weight
+        becomes nonzero down to `rho_min_ratio` times that (1e-3, or down to the default rho1 of `CRF` if that is
+        lower).
     rho2 : a number, or "search": rho1 and rho2 are chosen together.
     cv : number of folds, or a splitter of scikit-learn; None means 5.
     shuffle : assign sequences, or whole `groups`, to folds at random (by `random_state`); otherwise folds are
@@ -55,19 +56,19 @@ class CRFCV(BaseCRF):
     selection : best, or one_se: the largest rho1 (the fewest weights, in a search over both penalties) whose score is
         within one standard error of the best.
 
-    The others are those of `CRF`.
+    All other parameters are as for `CRF`.
 
     Attributes
     ----------
     rho1_, rho2_ : the chosen penalties.
     rho1s_, rho2s_, scores_, standard_errors_, n_actives_ : along the path (decreasing rho1, then increasing rho2): mean
         score over the folds, its standard error, and the number of weights of the model fitted to all data.
-    best_index_ : which of them was chosen.
-    score_name_, edge_ : the name of the score; the edge of the values of rho1 at which the best lies: lower, upper or
-        None.
+    best_index_ : the index of the chosen penalties in these arrays.
+    score_name_ : the name of the score.
+    edge_ : lower or upper if the best rho1 is the smallest or largest value on the path, otherwise None.
     n_fits_ : number of fits in the search, on folds and on all data.
 
-    The others are those of `CRF`.
+    All other attributes are as for `CRF`.
     """
 
     @keeps_parameters
@@ -113,9 +114,9 @@ class CRFCV(BaseCRF):
     ) -> CRFCV:
         """Choose the penalty and train.
 
-        `groups` has a value for each sequence, such as its document: sequences with the same value are held out
-        together, or the splitter decides. The other arguments are those of `CRF.fit`. A best rho1 at an edge gives a
-        `PathWarning`.
+        `groups` has a value for each sequence, such as its document. Sequences with the same value are held out
+        together; if `cv` is a splitter, it gets the groups and decides. The other arguments are as for `CRF.fit`.
+        Issues a `PathWarning` if the best rho1 is at an edge.
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")

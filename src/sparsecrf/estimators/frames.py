@@ -17,8 +17,8 @@ from sparsecrf.warn import warn_caller
 SentenceColumn: TypeAlias = str | Sequence[Any]
 
 
-#: A column that has the name of y and agrees with at least this share of its labels is taken for the labels, with some
-#: changes.
+#: A column with the same name as y is taken to be the labels, perhaps with changes, if it agrees with at least this
+#: share of them.
 _SAME_LABELS = 0.5
 
 
@@ -47,11 +47,12 @@ def is_polars(X: Any) -> bool:
 
 
 def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[str] | None = None) -> Sentences:
-    """The sentences of a frame: rows with the same value in the column `sentences`, or the same values in several.
+    """The sentences of a frame: consecutive rows with the same value in the column `sentences`, or the same values in
+    several columns.
 
-    The rows of a sentence are consecutive. `sentences` may also be the values themselves, one for each row. `y` has a
-    label for each row, or is the name of a column. Tokens are made from the columns `features`, by default all that are
-    not otherwise used, by name or by value.
+    `sentences` may also be the values themselves, one for each row. `y` has a label for each row, or is the name of a
+    column. Tokens are made from the columns `features`; by default, from all columns that are not used otherwise, by
+    name or by value.
     """
     if not is_frame(X):
         raise InputError(
@@ -74,7 +75,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     elif y is not None:
         _check_beside(X, y, "y", "labels")
         label, y = named(y), labels_in(y)
-        # Labels derived from another column may have its name.
+        # A column of this name may instead be what the labels were derived from.
         if label in columns and _agreement(X[label].to_list(), y) < _SAME_LABELS:
             label = None
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
@@ -84,7 +85,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
 
 
 def is_series(values: Any) -> bool:
-    """Whether these are a column of pandas or polars."""
+    """Whether this is a column of pandas or polars."""
     return hasattr(values, "to_list") and hasattr(values, "dtype")
 
 
@@ -128,7 +129,7 @@ def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> A
 
 
 def _told_apart_by(X: Any, sentences: Any) -> tuple[list[str], list[list[Any]] | None]:
-    """The columns that identify sentences, by name; or, if they are not given by name, a value for each row."""
+    """The names of the columns that identify sentences; or, if they are not given by name, a value for each row."""
     if isinstance(sentences, str):
         return [sentences], None
     if isinstance(sentences, (list, tuple)):
@@ -201,9 +202,10 @@ def _column_of(X: Any) -> Callable[[NDArray[Any]], Any]:
 
 
 def rows_of(frame: Any, columns: bool, lengths: Sequence[int], first: int = 0) -> list[Any]:
-    """The rows of a frame as tokens: mappings by the names of its columns or, with `columns`, rows of text.
+    """The rows of a frame as tokens: mappings by column name or, with `columns`, rows of text.
 
-    Errors name the sequence, of these lengths from number `first` on, the position and the column.
+    The rows form sequences of these lengths, numbered from `first` on. Errors name the sequence, the position and the
+    column.
     """
     names = list(frame.columns)
     by_column = [cells(frame, k) for k in range(len(names))]

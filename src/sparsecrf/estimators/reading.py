@@ -28,8 +28,8 @@ class Items:
     """Sequences with their labels and weights, in step; each is released before the next is read."""
 
     def __init__(self, X: Any, y: Any, weight: Any, lengths: list[int] | None, *, rows: bool, what: str = "y") -> None:
-        """`weight`: of sequences, or of their tokens. `rows`: rows of data frames are columns for a template. `what`:
-        the labels in messages."""
+        """`weight`: weights of sequences or of their tokens. `rows`: rows of data frames are columns for a template.
+        `what`: the name of the labels in messages."""
         weights = weights_of(weight, lengths)
         self._of_sequences = weights.get("sequence_weight")
         extra = {
@@ -71,7 +71,7 @@ class Items:
 def read_sequences(
     X: Any, y: Any, weight: Any = None, lengths: list[int] | None = None, *, recipe: Recipe, threads: int = 1
 ) -> Dataset:
-    """Sequences in memory, with ids of labels by name. Those without tokens are left out."""
+    """The dataset of sequences in memory; sequences without tokens are left out."""
     items = Items(X, y, weight, lengths, rows=recipe.has_template)
     template = recipe.made(lambda: max(1, _n_columns(items.first())))
     _warn_of_ignored_columns(recipe, template, items.first())
@@ -79,7 +79,7 @@ def read_sequences(
     if reader is not None and vectors is not None:
         raise InputError("vectors: expected tokens without vectors, found tokens that have them")
     recipe = replace(recipe, lines=template)
-    vocabulary, seen = recipe.vocabulary(files=False), StringTable()  # words, if they have vectors
+    vocabulary, seen = recipe.vocabulary(files=False), StringTable()  # the words of the tokens, if there are vectors
     name_columns(vocabulary.attributes, 0 if vectors is None else vectors.n_dense)
     name_columns(vocabulary.attributes, 0 if reader is None else reader.width)
     words = None if vectors is None else (seen, vectors.column)
@@ -114,13 +114,13 @@ def read_sequences(
 
 
 def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = None, threads: int = 1) -> Dataset:
-    """Other labelled data (X, y), encoded with the same vocabulary. Labels that it does not have count as wrong."""
+    """Other labelled data (X, y), encoded with the same vocabulary. Labels that are not in it count as wrong."""
     if not isinstance(other, (tuple, list)) or len(other) != 2:
         raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
     unknown, vocabulary = UnknownLabels(), data.vocabulary
 
     def known(name: Any) -> Any:
-        """The name; None if it is unknown, or a set. The encoder rejects anything that is not a name."""
+        """The name of a label; None if it is unknown or a set. The encoder rejects anything that is not a name."""
         name = None if isinstance(name, frozenset) else name
         is_known = not isinstance(name, str) or vocabulary.labels.find(name) is not None
         unknown.add(name if is_known else data.names.labels([name])[0], is_known)
@@ -154,7 +154,7 @@ def warn_of_unknown(data: Dataset) -> None:
 
 
 def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -> Any:
-    """Tokens with their vectors, as pairs; X itself without any."""
+    """The tokens paired with their vectors; X itself if there are none."""
     if dense is None:
         return X
     if lengths is not None or sentences is not None:
@@ -182,13 +182,13 @@ def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: A
 
 
 class _Shape:
-    """Properties of all sequences, taken from the first, and which sequences have tokens."""
+    """Properties of all sequences, taken from the first one, and which sequences have tokens."""
 
     def __init__(self, *, has_words: bool) -> None:
         self.n_features: int | None = None
         self.n_columns = 0
         self.places: list[int] = []
-        self.kind: str | None = None  # columns of the tokens, if X is a matrix
+        self.kind: str | None = None  # the kind of all tokens; None if they differ
         self.survey = TokenSurvey()  # survey of tokens that are words
         self._has_words = has_words
         self._kept = 0
@@ -211,7 +211,7 @@ class _Shape:
 
 
 def _n_columns(sequence: Any) -> int:
-    """The number of columns of its first row; 0 if it has none."""
+    """The number of columns of the first row of a sequence; 0 if it has no columns."""
     if len(sequence) == 0 or width_of(sequence) is not None:
         return 0
     row = next(iter(sequence))

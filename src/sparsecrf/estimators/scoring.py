@@ -38,18 +38,18 @@ _NAMES: dict[Callable[..., float], str] = {
 
 
 def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -> Score:
-    """The error, in percent, that goes with a score: 100 (1 - score). `unknown`: gold labels that are not in `data`."""
+    """The error, in percent, for a score: 100 (1 - score). `unknown`: gold labels that are not in `data`."""
     chunks = are_chunk_labels(data.label_names, ())
     if scoring == "auto":
         scoring = "chunk_f1" if chunks else "token_accuracy"
     function, given, sign = _function(scoring)
     if function is chunk_f1_score and "scheme" not in given:
-        # Based on all labels: those of a fold may all be outside chunks.
+        # Decided from the labels of all data: the labels of a fold may all be outside chunks.
         if not chunks:
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
         given = {**given, "scheme": "conlleval"}
-    labels = [*data.names.labels(data.label_names), None]  # the last one, -1, is missing or a set
+    labels = [*data.names.labels(data.label_names), None]  # index -1 stands for a missing label or a set
     score = partial(_of_tokens, function) if _is_of_tokens(function) else function
 
     def error(corpus: Corpus, predicted: Labels) -> float:
@@ -78,7 +78,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
                 f"found {scorer!r:.80}"
             )
         return scorer, {}, 1
-    # A scikit-learn scorer calls an estimator; underneath are a function of labels, options and a sign.
+    # A scikit-learn scorer calls an estimator; inside it are a function of labels, options and a sign.
     asked = _response_method(scorer)
     if asked != "predict":
         raise InputError(f"scoring: expected a score that compares labels, found one that needs {asked}")
@@ -101,17 +101,18 @@ def _required(function: Callable[..., float]) -> list[Parameter]:
 
 
 def _is_of_tokens(function: Callable[..., float]) -> bool:
-    """Scikit-learn's own functions take single labels, not sequences of them."""
+    """Whether it is one of scikit-learn's own functions, which take single labels, not sequences of them."""
     return str(getattr(function, "__module__", "")).startswith("sklearn.")
 
 
 def _of_tokens(function: Callable[..., float], gold: Iterable[Any], predicted: Iterable[Any], **given: Any) -> float:
-    """A function of single labels for those of all sequences; tokens whose gold label is None do not count."""
+    """Apply a function of single labels to the labels of all sequences; tokens whose gold label is None do not
+    count."""
     pairs = zip(chain.from_iterable(gold), chain.from_iterable(predicted), strict=True)
     known = [pair for pair in pairs if pair[0] is not None]
     return float(function([g for g, _ in known], [p for _, p in known], **given))
 
 
 def falling(rho1s: Iterable[float] | None) -> Floats | None:
-    """Values of rho1 in the order of a path."""
+    """Values of rho1 in decreasing order, as along a path."""
     return None if rho1s is None else np.sort(np.asarray(list(rho1s), dtype=np.float64))[::-1]

@@ -18,19 +18,19 @@ P = ParamSpec("P")
 
 #: Options of `fit` that are parameters of the estimators, or follow from them.
 _PARAMETERS = {"solver", "rho1", "rho2", "penalty", "max_iter", "tol", "threads", "seed", "order", "label_parts"}
-#: What `solver_options` may contain besides the options of a solver itself, with defaults.
+#: What `solver_options` may contain besides the options of the solver itself, with the defaults.
 FURTHER: dict[str, Any] = {
     **{field.name: field.default for field in fields(FitOptions) if field.name not in _PARAMETERS},
     "callback": None,
     "prior": None,
 }
-#: Also accepted as a parameter.
+#: Options that are also accepted as parameters of an estimator.
 _SHORT = ("prior",)
 
 
 def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
-    """An `__init__` that sets an attribute for each of its parameters, as scikit-learn expects, and also accepts
-    those of _SHORT."""
+    """Wrap an `__init__`: it sets an attribute for each of its parameters, as scikit-learn expects, and also accepts
+    the parameters in _SHORT."""
     parameters = signature(init)
 
     @wraps(init)
@@ -58,7 +58,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         return (self.solver_options or {}).get(name, FURTHER[name])
 
     def _further_options(self, *left_out: str) -> dict[str, Any]:
-        """The options for `fit` from `solver_options`: its own, and the solver's."""
+        """The entries of `solver_options` for `fit` and for the solver."""
         given = dict(self.solver_options or {})
         known = [*FURTHER, *SOLVERS[self.solver].options]
         for name in given:
@@ -69,18 +69,18 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         return {**own, "solver_options": of_solver} if of_solver else own
 
     def _check_one_fit(self) -> None:
-        """Raise for options of a single fit: many fits would share one file, or one prior."""
+        """Raise for options that make sense only for a single fit: many fits would share one file, or one prior."""
         for name in ("checkpoint", "resume", "prior"):
             if self._option(name) not in (None, False):
                 raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
 
     def _take_short(self, given: dict[str, Any]) -> None:
-        """Options of `fit` that were given as parameters."""
+        """Move options of `fit` that were given as parameters to `solver_options`."""
         if given:
             self.solver_options = {**(self.solver_options or {}), **given}
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters, as for every estimator of scikit-learn."""
+        """Set parameters, as in every scikit-learn estimator."""
         short = {name: params.pop(name) for name in _SHORT if name in params}
         super().set_params(**params)
         self._take_short(short)
