@@ -160,16 +160,35 @@ def test_missing_predicted_column(run):
     """The column before would be taken for gold labels, all of them predicted wrongly."""
     status, out, err = run("Ann NN B-PER\nsees VB O\n", "--json")
     assert (status, out) == (1, "")
-    assert "found columns that share (almost) no labels ('NN' and 'B-PER' in the first line)" in err
+    assert "found columns that share (almost) no labels (such as 'NN' and 'B-PER')" in err
     assert "-m MODEL" in err
 
 
 def test_missing_predicted_column_where_a_word_is_a_label(run):
     status, _, err = run("O O\n" + "word O\nParis B-LOC\n" * 60, "--json")
     assert status == 1
-    assert "found columns that share (almost) no labels ('O' and 'O' in the first line)" in err
+    assert "found columns that share (almost) no labels (such as 'word' and 'O')" in err
     status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # a file with hardly any right label is accepted
     assert (status, err) == (0, "")
+
+
+def test_columns_that_share_only_o(run):
+    """Tags of another kind before the gold labels."""
+    other = "a B-NP B-PER\nb I-NP I-PER\nc B-VP B-LOC\nd O O\n"
+    status, _, err = run(other * 5)
+    assert status == 1
+    assert "share (almost) no labels (such as 'B-NP' and 'B-PER')" in err
+    status, _, err = run(other * 5 + "e B-PER B-PER\n")  # one label more in common
+    assert (status, err) == (0, "")
+
+
+def test_predictions_as_gold_labels(run):
+    made = Model.from_weights(["X", "Y"], {("U:a", "X"): 1.0, ("U:b", "Y"): 1.0})
+    Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]")).save("m")
+    status, _, err = run("a X X\nb Y Y\n\n" * 600, "-m", "m")
+    assert status == 0
+    assert "warning: labelled.txt: all 1,200 gold labels are as the model predicts; if `label` wrote them" in err
+    assert run("a X X\nb Y Y\n\n" * 400, "-m", "m")[2] == ""
 
 
 def test_standard_input(run, monkeypatch):

@@ -42,6 +42,13 @@ def test_a_model_of_blank_separated_columns_labels_blank_separated_text(addresse
     assert (fields(done.out), done.err) == (WHOLE, "")
 
 
+def test_columns_that_the_template_does_not_read_do_not_matter(addresses):
+    addresses.write(wide_txt=ADDRESS.replace(" ", " x ") * 10)
+    for features, expected in (("words", Model.load("m").training["tokenizer"]), ("columns", None)):
+        assert addresses("train", "wide.txt", "-m", "wide", "--features", features, "-q").status == 0
+        assert Model.load("wide").training.get("tokenizer") == expected
+
+
 def test_spans_in_python_are_those_of_the_command(addresses):
     model = Model.load("m")
     found = model.text_spans(TEXT)

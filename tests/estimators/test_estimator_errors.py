@@ -35,6 +35,12 @@ def test_nothing_is_answered_before_training(method):
             {},
             r"sequence 0: expected a list of tokens, found str 'word'; .*for a single sentence, pass \[X\]",
         ),
+        (
+            ["a text"],
+            [["A", "B"]],
+            {},
+            r"sequence 0: expected a list of tokens, found str 'a text'; split texts .*\[text.split\(\) for text in X\]",
+        ),
         ([{"a": 1}], [["A"]], {}, "sequence 0: expected a list of tokens, found dict"),
         ("word", [["A"]], {}, "X: expected a list of sequences, found str"),
         (None, [["A"]], {}, "X: expected a list of sequences, found None"),

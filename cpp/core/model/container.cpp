@@ -142,8 +142,14 @@ std::map<std::string, StoredArray> read_arrays(const Json& header, std::span<con
     std::map<std::string, StoredArray> arrays;
     const auto size = static_cast<std::int64_t>(data.size());
     std::int64_t at = 0;
+    for (const Entry& entry : entries) {
+        if (entry.end > size) {
+            throw InputError(message(source, ": expected at least ", entry.end, " bytes of arrays, found ", size,
+                                     ": the file is incomplete"));
+        }
+    }
     for (Entry& entry : entries) {
-        if (entry.begin != at || entry.end > size) {
+        if (entry.begin != at) {
             throw InputError(message(source, ": expected array '", entry.name, "' at ", at, " of ", size,
                                      " bytes, found it at ", entry.begin));
         }

@@ -79,10 +79,11 @@ def evaluate(
         reading = {"gold": gold, "format": format, "ragged": ragged, "encoding": encoding, "documents": documents}
         evaluation = _evaluate(file, known, scheme, missing or "", label_sets or "", **reading)
     if model is None and gold is None and not _columns_share_labels(evaluation):
-        first, second = next(iter(evaluation.confusion))
+        pairs = list(evaluation.confusion)
+        first, second = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
         raise InputError(
             f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns that share "
-            f"(almost) no labels ({first!r} and {second!r} in the first line). If the file has no predicted labels "
+            f"(almost) no labels (such as {first!r} and {second!r}). If the file has no predicted labels "
             "yet, use -m MODEL to predict them"
         )
     if as_json:
@@ -91,6 +92,11 @@ def evaluate(
         _print_report(evaluation, confusion)
     if known is not None and (remark := unknown_gold(evaluation, known.labels)) is not None:
         say(f"sparsecrf: warning: {name_of(file)}: {remark}")
+    if known is not None and evaluation.wrong_tokens == 0 and evaluation.tokens >= _ENOUGH:
+        say(
+            f"sparsecrf: warning: {name_of(file)}: all {evaluation.tokens:,} gold labels are as the model predicts; if "
+            "`label` wrote them, leave out -m, which takes the last column for gold labels"
+        )
     if documents is not None and (remark := documents.remark) is not None:
         say(remark)
 
@@ -208,14 +214,18 @@ def _predicted(file: str, model: Model, documents: SeenDocuments | None, **readi
 
 
 _RARE = 0.01
+_ENOUGH = 1000  # tokens
+_SEVERAL = 4  # labels
 
 
 def _columns_share_labels(evaluation: Evaluation) -> bool:
-    """Whether a column of words was taken for gold labels: they share almost none of the labels (the word O may
-    occur)."""
-    predicted = {z for _, z in evaluation.confusion}
-    common = sum(count for (y, _), count in evaluation.confusion.items() if y in predicted)
-    return common > _RARE * evaluation.tokens
+    """Whether another column was not taken for gold labels: a column of words shares almost no labels with predicted
+    ones (the word O may occur), and a column of tags at most O."""
+    gold, predicted = ({pair[k] for pair in evaluation.confusion} for k in (0, 1))
+    common = gold & predicted
+    if len(common) <= 1 and min(len(gold), len(predicted)) >= _SEVERAL:
+        return False
+    return sum(count for (y, _), count in evaluation.confusion.items() if y in common) > _RARE * evaluation.tokens
 
 
 def _as_json(evaluation: Evaluation, n_confusions: int) -> dict[str, Any]:

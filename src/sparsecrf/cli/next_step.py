@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 _DEV = "next: --dev FILE, labelled data that you do not train on, shows how good the model is"
 _DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses\nrho1, on dev data or by cross-validation"
-_PENALTY = "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path` shows their effect"
+_PENALTY = "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path` shows the effect of penalties"
 _DOCUMENTS = (
     "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
     "in its document; such a model labels whole documents"
@@ -35,7 +35,7 @@ _CLUSTERS = (
 
 
 def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continued: bool) -> str | None:
-    """A hint about the first of these that the run has not used: features, dev data, penalties, resources. None if it
+    """A hint about the first of these that the run has not used: features, dev data, documents, penalties, resources. None if it
     has used them all. `is_continued`: training started from a model and uses its features."""
     if plain_columns(data) and not is_continued:
         return _FEATURES if data.n_columns == 1 else _COLUMNS
@@ -43,11 +43,11 @@ def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continue
     can_choose = fitting.rho1 != AUTO and data.prior is None and isinstance(data.shards, Corpus)
     if data.dev is None:
         return _DEV_AND_PENALTY if can_choose else _DEV
-    if can_choose and fitting.penalty == PENALTY and (fitting.rho1, fitting.rho2) == (RHO1, RHO2):
-        return _PENALTY
     recipe, file = data.recipe, inputs.data[0]
     if recipe.features in ("words", "columns") and has_documents(file):
         return _DOCUMENTS.format(file=file)
+    if can_choose and fitting.penalty == PENALTY and (fitting.rho1, fitting.rho2) == (RHO1, RHO2):
+        return _PENALTY
     has_resources = bool(recipe.lexicon or recipe.clusters or recipe.classes) or recipe.vectors is not None
     return _CLUSTERS if recipe.features in ("words", "columns", "tagging", "documents") and not has_resources else None
 
@@ -64,7 +64,7 @@ def plain_columns(data: Dataset) -> bool:
 def ignored_columns(data: Dataset) -> str | None:
     """A hint if ready-made features use fewer columns than the data have, else None."""
     features, used = data.recipe.features, 0 if data.template is None else data.template.n_columns
-    if features is None or not 0 < used < data.n_columns:
+    if features in (None, "documents") or not 0 < used < data.n_columns:
         return None
     return (
         f"--features {features} uses {used} of the {data.n_columns} columns before the label and ignores the others; "

@@ -48,9 +48,13 @@ class PieceEncoder:
         """Add a piece of the file that errors call `source`."""
         text = self.charset.decoded(piece, source)
         self.layout = self.format.add(self._encoder, text, source, self.layout)
-        # Running text has one column: a model that needs more cannot label it.
-        if self._is_surveyed and self.layout.n_columns == 2 and not self.survey.is_complete:
+        if self._is_surveyed and self._can_label_text() and not self.survey.is_complete:
             self.survey.add(self.format.first_column(text, source))
+
+    def _can_label_text(self) -> bool:
+        """Whether running text, which has one column, is enough for the template."""
+        template = self.layout.template
+        return self.layout.n_columns == 2 or (template is not None and template.n_columns == 1)
 
     def build(self, files: str) -> Corpus:
         """The corpus of everything added since the last one; errors call the files `source`."""

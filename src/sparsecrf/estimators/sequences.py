@@ -18,10 +18,9 @@ _OF_PARTS = "X = [part[['word', 'tag']] for part in parts], y = [part['label'].t
 
 
 def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = False) -> Iterator[Any]:
-    """The token sequences of X, each with a length: those that `lengths` cut it into, or its items.
+    """The token sequences of X, all of which have a length: its items, or the parts into which `lengths` cuts it.
 
-    Matrices come as `Csr`. The rows of a data frame are mappings by the names of its columns, or, with
-    `columns`, rows of text.
+    Matrices become `Csr`. The rows of a data frame become mappings by column name or, with `columns`, rows of text.
     """
     if lengths is not None:
         lengths = list(lengths)
@@ -45,7 +44,10 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         if type(sequence) is list:  # the usual case, without the checks for matrices and frames
             yield sequence
         elif isinstance(sequence, (str, bytes, Mapping)):
-            hint = "X is a list of sequences of tokens: for a single sentence, pass [X]"
+            if isinstance(sequence, str) and len(sequence.split()) > 1:
+                hint = "split texts into tokens as in training, such as [text.split() for text in X]"
+            else:
+                hint = "X is a list of sequences of tokens: for a single sentence, pass [X]"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
         elif is_matrix(sequence) or isinstance(sequence, Csr):
             matrix = sequence if isinstance(sequence, Csr) else Csr(sequence)
@@ -58,7 +60,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
 
 
 def beside(values: Any, lengths: Iterable[int] | None, what: str) -> Iterable[Any]:
-    """Labels or weights of the tokens, one sequence each; split by `lengths` if they are flat."""
+    """Labels or weights of the tokens, sequence by sequence; split by `lengths` if they are flat."""
     if values is None:
         raise InputError(f"{what}: training requires {what} to be passed, but the target {what} is None")
     if lengths is not None and hasattr(values, "__len__") and len(values) > 0 and _is_flat(next(iter(values))):
@@ -100,7 +102,7 @@ def _items(values: Any, what: str) -> Iterator[Any]:
 
 
 def _is_flat(value: Any) -> bool:
-    """One label (or the set that it is one of) or weight, not a sequence of them."""
+    """Whether this is one label (or a set of possible labels) or one weight, not a sequence of them."""
     return value is None or isinstance(value, (str, bytes, set, frozenset)) or not hasattr(value, "__iter__")
 
 
