@@ -1,8 +1,8 @@
 """Sets of answers that contain the right one with a given probability, and the scores for calibrating them.
 
-Answers are label sequences, labels of a token, or types of a span of the best labels (None if it is not a span). Sorted
-by decreasing probability P_1 >= P_2 >= ..., the score of the r-th is P_1 + ... + P_{r-1}, and the set for threshold q
-(`calibration.py`) is the longest prefix of the list in which no score is above q.
+Answers are label sequences, labels of a token, or types of a span of the best labels (None if it is not a span). With
+answers sorted by decreasing probability P_1 >= P_2 >= ..., the score of the r-th answer is P_1 + ... + P_{r-1}, and the
+set for threshold q (`calibration.py`) is the longest prefix of the list in which no score is above q.
 
 The list of label sequences ends after `MOST` of them. A right answer beyond them gets the score 1 - P(right), an upper
 bound on its score, so thresholds can only become larger. Sets are never truncated: if one would be longer than
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST = 1000  #: maximum number of label sequences in a set
 MAX_SIZE = 10  #: default maximum size of a set
-_LISTS = (10, 100, MOST)  # lengths of n-best lists: the next one is computed only if needed
+_LISTS = (10, 100, MOST)  # lengths of n-best lists: a longer list is computed only if needed
 
 
 class SpanSet(NamedTuple):
@@ -60,7 +60,7 @@ class SetFinder:
         of: str = SEQUENCES,
         max_size: int = MAX_SIZE,
     ) -> None:
-        """`training` is the record of a calibrated model, `labels` are its own."""
+        """`training` is the training record of a calibrated model, and `labels` are the model's own labels."""
         kind = check_kind(of)
         if isinstance(max_size, bool) or not isinstance(max_size, (int, Integral)) or not 1 <= max_size <= MOST:
             raise InputError(f"max_size: expected an integer from 1 to {MOST}, found {max_size!r:.60}")
@@ -74,7 +74,7 @@ class SetFinder:
         return [self._find(chain, one, names) for one in each_alone(corpus)]
 
     def _of_sequence(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[tuple[list[Any], float]] | None:
-        """Label sequences with their probabilities, or None."""
+        """Label sequences with their probabilities, or None if the set would be too large."""
         for paths, p, is_all in _lists(chain, one, self.max_size + 1):
             size = self.size(p)
             if size < len(p) or (is_all and size <= self.max_size):  # the next one is not in the set or does not exist
@@ -82,7 +82,7 @@ class SetFinder:
         return None
 
     def _of_tokens(self, chain: Chain, one: Corpus, names: Sequence[Any]) -> list[list[tuple[Any, float]] | None]:
-        """For each token, labels with their marginal probabilities, or None."""
+        """For each token, labels with their marginal probabilities, or None if the set would be too large."""
         found = list[list[tuple[Any, float]] | None]()
         for order, p in _sorted_rows(chain.marginals(one)):
             size = self.size(p)
@@ -94,13 +94,13 @@ class SetFinder:
         found = list[SpanSet]()
         for a, b, types in self._spans.of(chain, one):
             size = self.size([p for _, p in types])
-            # A threshold of 1: the right type of some span was impossible with its labels.
+            # The threshold is 1 if the right type of some span was impossible with its labels.
             found.append(SpanSet(a, b, types[:size] if size <= self.max_size and self.threshold < 1 else None))
         return found
 
     def size(self, p: Sequence[float], rounded: float = 0.0) -> int:
-        """How many of these, by decreasing probability, are in the set. `rounded`: the amount by which rounding for
-        output may have increased their sums."""
+        """How many answers with these decreasing probabilities are in the set. `rounded`: the amount by which rounding
+        for output may have increased their sums."""
         return sum(1 for before in _masses_before(p) if before <= self.threshold + rounded)
 
 
@@ -141,8 +141,8 @@ class SpanLists:
     def of(self, chain: Chain, one: Corpus) -> Iterator[tuple[int, int, list[tuple[str | None, float]]]]:
         """Start, end, and types with their probabilities, most probable first, of each span of the best labels.
 
-        The probability of a type is that of the span's labels with this type instead of its own; the rest is the
-        probability of None.
+        The probability of a type is the probability of the span's labels with this type instead of their own; None has
+        the remaining probability.
         """
         import numpy as np
 
@@ -164,15 +164,15 @@ class SpanLists:
 
 
 def each_alone(corpus: Corpus) -> Iterator[Corpus]:
-    """Every sequence as a corpus of its own, so that queries do not touch the others."""
+    """Every sequence as a separate corpus, so that queries do not touch the other sequences."""
     import numpy as np
 
     return (corpus.subset(np.array([i], dtype=np.int64)) for i in range(corpus.n_sequences))
 
 
 def _lists(chain: Chain, one: Corpus, most: int) -> Iterator[tuple[NDArray[np.int32], list[float], bool]]:
-    """Best label sequences with their probabilities, and whether the list is complete: lists of growing length, up to
-    `most`."""
+    """The best label sequences with their probabilities, and whether the list is complete, in lists of growing length,
+    up to `most`."""
     log_z = float(chain.log_partition(one)[0])
     for k in [*(k for k in _LISTS if k < most), most]:
         paths, scores = chain.nbest(one, 0, k)
@@ -189,7 +189,7 @@ def _sequence_score(chain: Chain, one: Corpus, gold: NDArray[np.int32]) -> float
 
 
 def _sorted_rows(p: NDArray[np.float64]) -> Iterator[tuple[list[int], list[float]]]:
-    """The columns of each row by decreasing value, and the values."""
+    """For each row, its columns by decreasing value, and these values."""
     import numpy as np
 
     order = np.argsort(-p, axis=1, kind="stable")
@@ -202,8 +202,8 @@ def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
 
 
 def _mass_before(p: Sequence[float], r: int) -> float:
-    """The same sum as in `_masses_before`, bit for bit, since thresholds are compared with these sums. (Since Python
-    3.12, `sum` rounds differently.)"""
+    """The sum of the first r, bit for bit as in `_masses_before`, since thresholds are compared with these sums. (Since
+    Python 3.12, `sum` rounds differently.)"""
     return next(islice(_masses_before(p), r, None))
 
 

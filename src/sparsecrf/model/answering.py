@@ -33,13 +33,13 @@ class AnsweringModel:
     vectors: WordVectors | None
     labels: list[str]
     training: dict[str, Any]
-    chain: Chain  #: labels whole corpora, on all cores
-    _single: Chain  # labels on the caller's thread
-    _core: CoreModel  # which labels
+    chain: Chain  #: the object that labels whole corpora, on all cores
+    _single: Chain  # the same, but on the caller's thread
+    _core: CoreModel  # the model in the core
     _check: TokenCheck
 
     def chain_with(self, threads: int) -> Chain:
-        """Labels whole corpora on this number of threads (0 means all cores)."""
+        """An object that labels whole corpora on this number of threads (0 means all cores)."""
         return self._core.chain(threads)
 
     def encode(
@@ -48,8 +48,8 @@ class AnsweringModel:
         """Encode sequences with this model's labels and attributes; unknown attributes are left out.
 
         If the model has a template, tokens are rows of columns, without the label; otherwise they are as for
-        `Vocabulary.encode`. If it has dense columns and does not look up its own `vectors`, tokens are pairs
-        (attributes, vector), or `dense` has a matrix for each sequence, or one for all of them.
+        `Vocabulary.encode`. If the model has dense columns and does not look up its own `vectors`, tokens are pairs
+        (attributes, vector), or `dense` has a matrix for each sequence or one matrix for all of them.
         """
         if dense is not None:
             if self.vectors is not None:
@@ -77,7 +77,8 @@ class AnsweringModel:
         return self.encode([sequence])
 
     def _is_plain(self, sequence: Iterable[Token]) -> bool:
-        """Whether tokens are attributes or columns, which the core reads: neither a matrix nor pairs with vectors."""
+        """Whether tokens are attributes or columns, which the core reads, not rows of a matrix or pairs with
+        vectors."""
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
@@ -86,11 +87,11 @@ class AnsweringModel:
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
-        """The same for one sequence."""
+        """A single sequence, checked as by `checked`."""
         return self._check.one(sequence, self._knows)
 
     def encode_checked(self, X: Iterable[Iterable[Token]]) -> Corpus:
-        """`encode` for sequences that have been checked."""
+        """Encode sequences, as `encode` does, that have already been checked."""
         return self._encode(X)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
@@ -117,14 +118,14 @@ class AnsweringModel:
     def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
         """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
 
-        `source` and `line` (the number of the first line) are for errors; `n_columns`: columns of each line, 0 means as
-        many as the first. Options are as for `sparsecrf label` (`_core.Model.label_text`).
+        `source` and `line` (the number of the first line) are for errors. `n_columns` is the number of columns of each
+        line; 0 means as many as the first line has. Options are as for `sparsecrf label` (`_core.Model.label_text`).
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
 
     def label_records(self, piece: bytes, format: str, field: str, line: int = 1) -> bytes | None:
-        """Best labels of whole records of a file that the core reads (`Records.core`). None if some are not plain:
-        then they must be read in Python."""
+        """Best labels of whole records of a file that the core reads (`Records.core`). None if some records are not
+        plain; Python must then read them."""
         return self._core.label_records(piece, format, field, line)
 
     def label(
@@ -136,11 +137,11 @@ class AnsweringModel:
         fixed: Sequence[str | None] | None = None,
         constrain: str | None = None,
     ) -> list[str]:
-        """Best labels.
+        """The best labels of the tokens.
 
-        `allowed`: the labels that each position may have (None for any); `forbidden`: pairs (previous, label)
-        that must not occur, None for the start; `fixed`: labels already known (None if free); `constrain`:
-        predict only chunk labels that are valid in this scheme (iob1, iob2 or iobes).
+        `allowed`: the labels that each position may have (None for any). `forbidden`: pairs (previous label, label)
+        that must not occur; the previous label None is the start. `fixed`: labels already known (None if free).
+        `constrain`: predict only chunk labels that are valid in this scheme (iob1, iob2 or iobes).
         """
         if not self._is_plain(sequence):
             corpus = self.encode([sequence])
@@ -157,12 +158,12 @@ class AnsweringModel:
     def label_each(
         self, sequences: Iterable[Iterable[Token]], names: list[Any], limits: Constraints | None = None
     ) -> list[list[Any]]:
-        """Best labels of several sequences (not matrices), with these label names; for callers that have checked that
-        the tokens fit the model."""
+        """Best labels of several sequences (not matrices), with these label names. Callers must have checked that the
+        tokens fit the model."""
         return self._core.label(sequences, names, limits)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
-        """P(y_t = y): a row for each token, a column for each of `labels`. Constraints are as for `label`."""
+        """P(y_t = y): one row for each token, one column for each of `labels`. Constraints are as for `label`."""
         corpus = self._encode_one(sequence)
         return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints))
 
@@ -187,7 +188,7 @@ class AnsweringModel:
         """The spans of the best labels with their probabilities. Constraints are as for `label`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
-        labelled O are in none. `scheme` says how labels encode spans, as for `sparsecrf eval`.
+        labelled O are in no span. `scheme` says how labels encode spans, as for `sparsecrf eval`.
         """
         from sparsecrf.model.spans import SpanReader
 
@@ -197,7 +198,7 @@ class AnsweringModel:
         return reader.spans(self._single, corpus, 0, path, known)
 
     def text_spans(self, text: str, *, tokenizer: str | None = None, **options: Any) -> list[Span]:
-        """The spans of running text. Like `spans`, but `start` and `end` count characters: `text[start:end]`.
+        """The spans of running text, as in `spans`, except that `start` and `end` count characters: `text[start:end]`.
 
         `tokenizer`: "words" splits off punctuation, "blanks" does not; the default is the tokenizer whose tokens look
         like the training data. The model must have a template that reads words only, such as `features="words"`.
@@ -222,12 +223,13 @@ class AnsweringModel:
     def predict_set(
         self, X: Iterable[Iterable[Token]], coverage: float = 0.95, *, of: str = "sequences", max_size: int = 10
     ) -> list[Any]:
-        """Sets of answers that contain the right one with this probability, for each of several sequences. Needs a
-        calibrated model (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
+        """Sets of answers that contain the right answer with probability `coverage`, for each of several sequences. The
+        model must be calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
-        `of="sequences"`: label sequences with their probabilities, best first. "tokens": the same for the labels of
-        each token. "spans": for each span of the best labels, a `SpanSet` of types, where None is "no such span". None
-        (abstention) if a set would have more than `max_size` answers. See docs/guarantees.md for the guarantee.
+        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token, labels with
+        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means that it
+        is not a span. A set is None (abstention) if it would have more than `max_size` answers. See docs/guarantees.md
+        for the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -235,7 +237,8 @@ class AnsweringModel:
         return [find(self._single, self._encode_one(sequence), self.labels)[0] for sequence in X]
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
-        """Probability that the tokens from `start` on have exactly these labels, whatever the labels of the others."""
+        """The probability that the tokens from `start` on have exactly these labels, summed over the labels of all
+        others."""
         import numpy as np
 
         corpus = self._encode_one(sequence)

@@ -21,8 +21,8 @@ def calibrated(
     what: str = "calibration",
     each: Callable[[], None] = lambda: None,
 ) -> Model:
-    """The model with thresholds from pairs (tokens, labels). `what` names the data in errors; `each` is called after
-    every sequence. Raises for too few sequences, and for labels that are missing or that the model does not know."""
+    """The model with thresholds computed from pairs (tokens, labels). `what` names the data in errors; `each` is called
+    after every sequence. Raises if there are too few sequences, or if a label is missing or unknown to the model."""
     scores = ScoreFinder(model.labels)
     known = set(model.labels)
     for i, (tokens, labels) in enumerate(labelled):

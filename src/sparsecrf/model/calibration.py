@@ -1,9 +1,9 @@
 """Split conformal calibration: from scores on held-out sentences to thresholds for a given coverage.
 
-The score of an answer is the probability of all answers that are more probable (0 for the best one); a question may be
-about the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q has
-every answer whose score is at most q. Let L_i(q) be the share of the questions of sentence i (of n) whose right answer
-has a score above q, so that the set misses it. L_i decreases with q, and for exchangeable sentences
+The score of an answer is the probability of all answers that are more probable (0 for the best answer). A question is
+about the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q
+contains every answer whose score is at most q. Let L_i(q) be the share of the questions of sentence i (of n) whose
+right answer has a score above q, so that the set misses it. L_i decreases with q, and for exchangeable sentences
 
     q = min { q : (sum_i L_i(q) + 1) / (n + 1) <= 1 - coverage }      implies      E L_{n+1}(q) <= 1 - coverage
 
@@ -29,19 +29,19 @@ KINDS = (SEQUENCES, TOKENS, SPANS)
 MIN_SENTENCES = 19  #: the smallest number of sentences that allows a coverage of 0.95
 
 _DIGITS = 1e6  # sums of shares are rounded up to millionths: sets can only become larger
-_THINNED = 0.99  # neighbours differ by at least a hundredth in the number of misses
+_THINNED = 0.99  # neighbouring steps differ by at least a hundredth in the number of misses
 
 
 class Calibration(NamedTuple):
     """sum_i L_i(q) as a step function: `missed[j]` from `score[j]` on, ascending in score, decreasing in missed."""
 
-    n: int  #: sentences with such a question
+    n: int  #: number of sentences with such a question
     score: list[float]
     missed: list[float]
 
     @classmethod
     def of(cls, scores: Sequence[Sequence[float]]) -> Calibration:
-        """From the scores of the right answers of each sentence; sentences without a question do not count."""
+        """Calibrate on the scores of the right answers of each sentence; sentences without a question do not count."""
         asked = [own for own in scores if len(own) > 0]
         steps = sorted((s, 1.0 / len(own)) for own in asked for s in own)
         made, left = cls(len(asked), [], []), float(len(asked))
@@ -50,7 +50,7 @@ class Calibration(NamedTuple):
             if j + 1 < len(steps) and steps[j + 1][0] == s:
                 continue
             missed = max(0.0, _rounded_up(left)) if j + 1 < len(steps) else 0.0
-            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the previous one adds little
+            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the previous step adds little
                 made.score.pop()
                 made.missed.pop()
             made.score.append(s)
@@ -77,7 +77,7 @@ def _rounded_up(x: float) -> float:
 
 
 def check_coverage(coverage: Any) -> float:
-    """The coverage, checked."""
+    """Return the coverage; raise if it is invalid."""
     if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise OptionError(
             Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
@@ -122,7 +122,7 @@ def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(found: Any) -> Calibration:
-    """Check a calibration read from a file."""
+    """The calibration read from a file; raise if it is invalid."""
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""A model in a notebook, in a few lines."""
+"""Shows a model in a notebook, in a few lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # entries of the trainin
 
 
 def model_card(model: Model) -> str:
-    """HTML with sizes, labels and the optimality gap of training."""
+    """HTML with the model's sizes, its labels and the optimality gap of training."""
     more = ", ..." if len(model.labels) > _LABELS_SHOWN else ""
     rows = [
         [f"{len(model.labels):,} labels", ", ".join(model.labels[:_LABELS_SHOWN]) + more],

@@ -15,7 +15,7 @@ def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bo
     """Whether a tag may directly follow another; ("", "") is the start of the sequence."""
     (before, before_kind), (prefix, kind) = previous, tag
     inside = before_kind == kind  # inside a chunk of the same type
-    if scheme == "iob1":  # B only where a chunk of the same type ends right before
+    if scheme == "iob1":  # B only directly after a chunk of the same type
         return prefix != "B" or (before in ("B", "I") and inside)
     if scheme == "iob2":
         return prefix != "I" or (before in ("B", "I") and inside)
@@ -25,9 +25,9 @@ def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bo
 
 
 def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
-    """The label pairs and endings that a scheme forbids: [Y + 1, Y] a byte for each pair (previous, label), the start
-    last, 1 where it must not occur; and [Y] a byte for each label, 1 where it must not end a sequence. Tags are O and
-    B-, I-, E-, S- with a type.
+    """The label pairs and endings that a scheme forbids. For each pair (previous label, label) a byte, [Y + 1, Y],
+    where the last row is the start: 1 if the pair must not occur. For each label a byte, [Y]: 1 if it must not end a
+    sequence. Tags are O, and B-, I-, E- and S- with a type.
     """
     if scheme not in SCHEMES:
         raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}{BIO}")

@@ -1,12 +1,12 @@
-"""Compact model files of about a quarter of the size: version 3 (docs/model-file.md).
+"""Compact model files, about a quarter of the usual size: version 3 (docs/model-file.md).
 
     labels.bytes, labels.offsets    U8, I64[Y + 1]     as in version 1
     attributes.front                U8                 names in byte order, front-coded (cpp/core/corpus/packed.hpp)
     features.steps                  U8                 numbers of the features, as differences
     weights                         I16[K] or F32[K]   times `scale` (metadata; 1 for F32)
 
-and, for label n-grams, the arrays of version 2. The weights differ from those of the saved model by at most `error` in
-the training record's `compact`.
+and, for label n-grams, the arrays of version 2. The weights differ from the weights of the saved model by at most
+`error` in the `compact` entry of the training record.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
 
 
 def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
-    """The arrays of a file, except for label n-grams. `parts` are in byte order; their weights come from `rounded` with
-    this scale."""
+    """The arrays of a file, except those for label n-grams. `parts` are in byte order; `rounded` has rounded their
+    weights with this scale."""
     import numpy as np
 
     w, (label_bytes, label_offsets) = np.asarray(parts.w), parts.labels.to_arrays()

@@ -10,13 +10,13 @@ Models with label n-grams of three or more labels have version 2, with the addit
     ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
     ngrams.labels                           I64             their labels one after the other; Y is the start
 
-Version 3 stores the same in fewer bytes, with rounded weights (compact.py). All versions have the metadata `start`
-(true or false: whether a start label precedes the first position), `template` (its text and the convention of its
-boundary cells, or null), `n_columns` (columns of observations it was trained on; 0 means unknown) and `training` (how
-the weights were found), each of them JSON; if labels have parts, `parts` names them and says which label has which
-(encoding/label_parts.py); if tokens have vectors, `dense` says how they are standardised (encoding/dense.py), and
-`vectors` which word of a token they belong to (encoding/vectors.py). Feature numbers take 8 bytes each, which is little
-compared with the strings, and can be checked in one pass.
+Version 3 stores the same content in fewer bytes, with rounded weights (compact.py). All versions have these metadata,
+each of them JSON: `start` (true or false: whether a start label precedes the first position), `template` (its text and
+the convention of its boundary cells, or null), `n_columns` (the number of observation columns in training; 0 means
+unknown) and `training` (how the weights were found). If labels have parts, `parts` names them and says which label has
+which part (encoding/label_parts.py). If tokens have vectors, `dense` says how they are standardised
+(encoding/dense.py), and `vectors` says which word of a token they belong to (encoding/vectors.py). Feature numbers take
+8 bytes each, which is little compared with the strings, and can be checked in one pass.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Parts(NamedTuple):
 
 
 def used(parts: Parts) -> Parts:
-    """The same model without zero weights and without attributes that have no other weights: this is what a file
+    """The same model without zero weights, and without attributes whose weights are all zero; this is what a file
     stores."""
     import numpy as np
 
@@ -80,7 +80,7 @@ def used(parts: Parts) -> Parts:
     stays[attribute] = stays[longer.attribute] = True
     if stays.all() and parts.w.all():
         return parts._replace(ngrams=longer or None)
-    kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1  # x becomes its index among those that stay
+    kept, place_of = np.flatnonzero(stays), np.cumsum(stays) - 1  # x becomes its index among the kept attributes
     numbers = numbering.moved(numbers, place_of[attribute], len(kept))
     if longer:
         longer = longer._replace(attribute=place_of[longer.attribute].astype(np.int32))
@@ -140,7 +140,7 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
-    """The content of a model file, and its name in errors."""
+    """The content of a model file, and the name of the file in errors."""
     source = os.fspath(path)
     try:
         return ModelParts.open(source, source), source
@@ -151,7 +151,7 @@ def read(path: str | os.PathLike[str]) -> tuple[ModelParts, str]:
 
 
 def from_bytes(data: bytes) -> tuple[ModelParts, str]:
-    """Like `read_model`, for the content of a file."""
+    """Like `read`, for the content of a file."""
     content = data if isinstance(data, bytes) else bytes(data)
     try:
         return ModelParts.from_bytes(content, IN_MEMORY), IN_MEMORY
@@ -197,7 +197,7 @@ def _vectors(parts: ModelParts, record: dict[str, Any], source: str) -> WordVect
     return found
 
 
-#: First bytes of files that are mistaken for models: what they are, and what opens them.
+#: First bytes of files that users mistake for models, with what these files are, and which tool opens them.
 _OTHERS = {
     b"lCRF": ("a model of CRFsuite", "crfsuite"),
     b"#mdl#": ("a model of Wapiti", "wapiti"),
@@ -210,7 +210,7 @@ _OTHERS = {
 def _check_kind(begin: bytes, source: str) -> None:
     """Raise for models of other tools and pickles, with advice on how to open them, and for text."""
     if begin[8:9] == b"{":
-        return  # the length of the header, which can look like anything
+        return  # the first 8 bytes are the length of the header and may be anything
     for mark, (what, tool) in _OTHERS.items():
         if begin.startswith(mark):
             way = f"`sparsecrf convert {source} NEW --from {tool} --to sparsecrf` converts it"
@@ -235,7 +235,7 @@ def _first_line(begin: bytes) -> str | None:
 
 
 def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:
-    """Labels and attributes as arrays."""
+    """Labels and attributes as arrays of a file."""
     arrays: dict[str, Any] = {}
     for name, table in (("labels", labels), ("attributes", attributes)):
         arrays[f"{name}.bytes"], arrays[f"{name}.offsets"] = table.to_arrays()
@@ -243,7 +243,7 @@ def names(labels: StringTable, attributes: StringTable) -> dict[str, Any]:
 
 
 def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
-    """The string table `name` in `names`."""
+    """The string table that `names` stored as `name`."""
     offsets = arrays[f"{name}.offsets"].of(f"{source}: {name}.offsets", "I64")
     text = arrays[f"{name}.bytes"].of(f"{source}: {name}.bytes", "U8")
     try:
@@ -253,7 +253,8 @@ def strings(arrays: Mapping[str, Array], name: str, source: str) -> StringTable:
 
 
 def template_to_json(template: Template | None) -> dict[str, Any] | None:
-    """`bytes` and `resources` are written only if needed, so that files of other templates do not change."""
+    """The entries of a template. `bytes` and `resources` are written only if needed, so that files of other templates
+    do not change."""
     if template is None:
         return None
     record = {"text": template.text, "boundary": template.boundary} | ({"bytes": True} if template.bytes else {})

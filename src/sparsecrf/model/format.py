@@ -19,7 +19,8 @@ FORMAT = "format"  #: key in the training record if the format is neither column
 
 
 def format_for(model: Model, source: Source, given: str | None = None, tokenizer: str | None = None) -> Format:
-    """The format with that name. By default, the file name determines it or, if it does not, the training data do.
+    """The format named `given`. By default, the file name determines the format or, if it does not, the training data
+    do.
 
     The label column or field is the same as in the training data. `tokenizer` is for running text; None means the
     tokenizer whose tokens look like the training data.
@@ -68,7 +69,7 @@ def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--
 
 
 def _other(data: bytes, format: Format) -> Format | None:
-    """The format that a file looks like, judged by its first line that is neither blank nor a comment, if that is not
+    """The format that a file looks like, judged by its first line that is neither blank nor a comment; None if that is
     `format`. Columns are the fallback if the line certainly does not belong to `format`."""
     lines = (line for line in data.splitlines() if line.strip() and not line.startswith(b"#"))
     if (first := next(lines, None)) is None or (own := format.looks_like(first)):
@@ -78,6 +79,6 @@ def _other(data: bytes, format: Format) -> Format | None:
 
 
 def charset_for(model: Model | None, given: str | None, option: str = "--encoding") -> Charset:
-    """The encoding with that name. The default is the encoding of the training data, or UTF-8 if none is recorded."""
+    """The encoding named `given`. The default is the encoding of the training data, or UTF-8 if none is recorded."""
     known = UTF8 if model is None else model.training.get("encoding", UTF8)
     return Charset(known if given is None else given, option)

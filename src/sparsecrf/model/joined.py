@@ -1,4 +1,4 @@
-"""Adds to a model the weights that another one has for other attributes."""
+"""Extends a model by the weights that another model has for other attributes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def like_prior(recipe: Recipe, prior: Model) -> Recipe:
 
 
 def with_others(model: Model, prior: Model) -> Model:
-    """The model with the weights of a prior for attributes that the model's data do not have. Its labels are among
-    those of the model; attributes without a weight are left out."""
+    """The model with the weights of a prior for attributes that the model's data do not have. The labels of the prior
+    must be among the labels of the model; attributes without a weight are left out."""
     import numpy as np
 
     from sparsecrf.encoding.vocabulary import Vocabulary
@@ -85,7 +85,7 @@ def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
     ngrams = Ngrams.of(features)
     numbers = np.concatenate(
         [unigram, bigram, new.first_ngram + np.arange(features.n_ngram)]
-    )  # numbered by their own table
+    )  # label n-grams are numbered by their own table
     made = FeatureSet.from_numbers(Y, features.n_attributes, numbers, ngrams.table(Y))
     return made, np.concatenate([mu, lam, w[n_pairs:]])
 

@@ -21,8 +21,8 @@ Pair = tuple[str | None, str]
 def chunk_constraints(
     labels: Sequence[str], corpus: Corpus, scheme: str | None, known: NDArray[np.int32] | None = None
 ) -> Constraints | None:
-    """Constraints for all sequences of a corpus: only labels that are valid by a chunk scheme (None means any), and
-    known labels, int32[P] by id (-1 if free)."""
+    """Constraints for all sequences of a corpus: only labels that are valid in a chunk scheme (None allows all labels),
+    and known labels, int32[P] by id (-1 if free)."""
     if scheme is None:
         return None if known is None else Constraints(len(labels), fixed=known)
     pairs, last = _rules(tuple(labels), scheme)
@@ -31,7 +31,7 @@ def chunk_constraints(
 
 @lru_cache(maxsize=8)  # for sequences that are labelled one at a time
 def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The result of `forbidden_pairs` as bool[Y + 1, Y] and bool[Y]."""
+    """The result of `forbidden_pairs` as arrays: bool[Y + 1, Y] and bool[Y]."""
     import numpy as np
 
     pairs, last = (np.frombuffer(flags, dtype=np.bool_) for flags in forbidden_pairs(labels, scheme))
@@ -39,8 +39,8 @@ def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDA
 
 
 def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], ends: Any) -> NDArray[np.bool_] | None:
-    """The labels that are allowed at each position, bool[P, Y] (None allows all), excluding at the ends of sequences
-    the labels that must not end one."""
+    """The labels that are allowed at each position, bool[P, Y] (None allows all), without the labels that must not end
+    a sequence at its last position."""
     import numpy as np
 
     if not last.any():

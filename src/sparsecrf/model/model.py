@@ -61,12 +61,12 @@ class Model(AnsweringModel):
         label_parts: LabelParts | None = None,
         vectors: WordVectors | None = None,
     ) -> None:
-        """`w`: an array with a float64 for each feature. A file also stores `template`, which generates the attributes
-        from columns; `n_columns`, the columns of observations (0 means any number); and `training`, which describes how
-        the weights were found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says how the
-        vectors of tokens are standardised; None if tokens have none. `vectors` are word vectors that the model looks up
-        itself; None if tokens come with vectors or have none. `label_parts` names the parts of labels, if the features
-        have any.
+        """`w` is an array with a float64 for each feature. A file also stores the other arguments. `template` generates
+        the attributes from columns. `n_columns` is the number of observation columns (0 means any number). `training`
+        describes how the weights were found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says
+        how the vectors of tokens are standardised; None if tokens have no vectors. `vectors` are word vectors that the
+        model looks up itself; None if tokens come with vectors or have none. `label_parts` names the parts of labels,
+        if the features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -160,8 +160,8 @@ class Model(AnsweringModel):
         n_columns: int = 0,
         training: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Make a model from weights by id, in any order: of the cells (attribute, label) and (attribute, previous,
-        label), arrays of two and of three columns. The previous label `len(labels)` is the start.
+        """Make a model from weights by id, in any order. The cells (attribute, label) are an array of two columns, and
+        the cells (attribute, previous label, label) an array of three; the previous label `len(labels)` is the start.
         """
         import numpy as np
 
@@ -178,12 +178,12 @@ class Model(AnsweringModel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Read the file of a model."""
+        """Read a model from its file."""
         return cls._read(*read(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """The model in the content of a file."""
+        """Make the model from the content of its file."""
         return cls._read(*from_bytes(data))
 
     @classmethod
@@ -194,7 +194,7 @@ class Model(AnsweringModel):
 
     @classmethod
     def _of(cls, parts: Parts, source: str = "model") -> Model:
-        """The model with this content; errors call it `source`."""
+        """The model with this content; errors call the content `source`."""
         n_labels, n_attributes = len(parts.labels), len(parts.attributes)
         try:
             table = None if parts.ngrams is None else parts.ngrams.table(n_labels)
@@ -209,14 +209,14 @@ class Model(AnsweringModel):
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
         """Write the model to a file: its nonzero weights, and the attributes that have any.
 
-        `compact` makes the file about four times smaller: True or "int16" rounds weights to 16 bits, which changes each
-        by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
-        model is the largest change.
+        `compact` makes the file about four times smaller. True or "int16" rounds weights to 16 bits, which changes each
+        weight by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
+        model is the largest change of a weight.
         """
         save(self.to_bytes(compact=compact), path)
 
     def to_bytes(self, *, compact: bool | str = False) -> bytes:
-        """The bytes that `save` writes."""
+        """The bytes that `save` writes to a file."""
         kind = kind_of(compact)
         if kind is None:
             return to_bytes(self._parts())
@@ -224,7 +224,8 @@ class Model(AnsweringModel):
         return to_bytes(made._parts(), (kind, scale))
 
     def _rounded(self, kind: str) -> tuple[Model, float]:
-        """The model as stored in a compact file, and the scale of its weights; its features are those of this one."""
+        """The model as stored in a compact file, and the scale of its weights; it has the same features as this
+        model."""
         import numpy as np
 
         w, scale = rounded(self.w, kind)
@@ -240,33 +241,33 @@ class Model(AnsweringModel):
         return self._with(training={**self.training, **record}) if record else self
 
     def _with(self, **changed: Any) -> Model:
-        """A copy with changes: arguments of the constructor, and `features` and `w`."""
+        """A copy with changes: to arguments of the constructor, `features` or `w`."""
         own = {name: getattr(self, name) for name in ("features", "w", *_OPTIONS)}
         return Model(self.vocabulary, **{**own, **changed})
 
     def compacted(self) -> Model:
         """The same model without zero weights and attributes without weights, as stored in a file.
 
-        Labels are the same, and probabilities are the same up to rounding. Which attributes condition label pairs now
-        follows from the weights.
+        Predicted labels are the same, and probabilities are the same up to rounding. The weights now determine which
+        attributes condition label pairs.
         """
         return self._of(self._parts())
 
     def scaled(self, factor: float) -> Model:
-        """The model with all weights multiplied by a number: the larger, the more confident. If it is positive, the
-        best labels stay the same. A calibration becomes invalid and is dropped."""
+        """The model with all weights multiplied by a number. A larger number makes the model more confident; a positive
+        number keeps the best labels. A calibration becomes invalid and is dropped."""
         return self._with(w=factor * self.w, training=without_calibration(self.training))
 
     def calibrated(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str]]) -> Model:
-        """The same model with thresholds for `predict_set`, from held-out sequences with all their labels."""
+        """The same model with thresholds for `predict_set`, calibrated on fully labelled held-out sequences."""
         from sparsecrf.model.calibrating import calibrated
 
         return calibrated(self, zip(X, y, strict=True))
 
     def without_parts(self) -> Model:
         """The same model for whole labels: the weight of a label part is added to every label that has the part, and
-        the weight of a class pair to every label pair in it. Labels are the same, and probabilities are the same up to
-        rounding. Returns the model itself if labels have no parts."""
+        the weight of a class pair to every label pair in it. Predicted labels are the same, and probabilities are the
+        same up to rounding. Returns the model itself if labels have no parts."""
         if self.label_parts is None:
             return self
         from sparsecrf.model.joined import whole_labels
@@ -311,7 +312,7 @@ class Model(AnsweringModel):
 
     @property
     def n_attributes(self) -> int:
-        """Number of attributes with a nonzero weight: those that a file stores. `vocabulary` may have more."""
+        """Number of attributes with a nonzero weight; a file stores only these. `vocabulary` may have more."""
         import numpy as np
 
         features = self.features
@@ -341,8 +342,8 @@ class Model(AnsweringModel):
 
         explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None means all), or only
         those of one label or attribute; transitions; the contribution of each template line.
-        explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of the best labels,
-        or of those given (None means the best there), and margins; `top` contributions of each token are printed.
+        explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of `labels` (None
+        means the best labels), and margins; the `top` contributions of each token are printed.
         """
         from sparsecrf.contrib.explain import explain_model, explain_sequence
 
@@ -353,7 +354,8 @@ class Model(AnsweringModel):
         return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:
-        """Plain transitions, weights that apply at every position: float64[Y + 1, Y], previous label by label.
+        """Plain transitions, which are weights that apply at every position: float64[Y + 1, Y], previous label by
+        label.
 
         The last row is the start. They are the bigram weights of the bias and of template lines without a macro. The
         weight of a class pair is added to every label pair in it.

@@ -65,7 +65,7 @@ def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
     return f"{n:,} of {evaluation.tokens:,} tokens {text}: {listed(counts)}{question}"
 
 
-#: The sequences of a piece of a file, labelled.
+#: Labels the sequences of a piece of a file.
 _Answer: TypeAlias = Callable[[Piece], Iterator[Predicted]]
 
 
@@ -93,7 +93,7 @@ def _of_records(model: Model, format: Records, name: str, charset: Charset) -> _
 
 
 def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
-    """CRFsuite's format."""
+    """Label files in CRFsuite's format."""
 
     def answer(piece: Piece) -> Iterator[Predicted]:
         data = charset.decoded(piece, name).data
@@ -132,7 +132,7 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
 
 
 def _check_gold(rows: list[list[str]], needed: int, where: str) -> None:
-    """Raise for lines too short to have a gold label after the columns that the template needs."""
+    """Raise for lines that are too short to have a gold label after the columns that the template needs."""
     for row in rows:
         if len(row) < needed + 2:
             expected = f"{needed} columns of observations or more and, last, the gold label"

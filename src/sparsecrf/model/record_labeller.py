@@ -1,6 +1,6 @@
 """Labels files of records: records in, the same records with labels out.
 
-The core reads plain files in some formats, if only the best labels are needed. Python reads everything else.
+The core reads plain files in some formats if only the best labels are needed. Python reads everything else.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class RecordLabeller:
         constrain: str | None = None,
         scheme: Scheme = Scheme.AUTO,
     ) -> None:
-        """`source` names the file in errors. `probability`: add probabilities. `force`: keep labels of the records that
-        the model knows. `constrain`: predict only chunk labels that are valid in this scheme. `scheme`: how labels
+        """`source` names the file in errors. `probability`: add probabilities. `force`: keep the labels of the records
+        that the model knows. `constrain`: predict only chunk labels that are valid in this scheme. `scheme`: how labels
         encode spans."""
         self._model, self._format, self._source = model, format, source
         self._probability, self._force, self._constrain = probability, force, constrain
@@ -42,7 +42,7 @@ class RecordLabeller:
         self._best_alone = not (probability or force or constrain)
 
     def __call__(self, piece: Piece) -> bytes:
-        """The piece, in UTF-8, with labels."""
+        """The piece with labels, in UTF-8."""
         if self._best_alone and self._format.core is not None:
             labelled = self._model.label_records(piece.data, *self._format.core, piece.line)
             if labelled is not None:
@@ -52,7 +52,7 @@ class RecordLabeller:
         return "".join(r.filled(next(answers) if r.rows else Answer([])) for r in records).encode()
 
     def answers(self, records: Sequence[Record]) -> list[Answer]:
-        """Label records that all have tokens."""
+        """Label these records, all of which have tokens."""
         if not records:
             return []
         for record in records if self._model.n_columns else ():
@@ -89,7 +89,7 @@ class RecordLabeller:
         return found
 
     def _places(self, names: list[str], record: Record) -> list[FoundSpan]:
-        """The spans of these labels, without probabilities, if the record needs them."""
+        """The spans of these labels, without probabilities; empty if the record does not need spans."""
         return [FoundSpan(*place, None) for place in self._spans.places_of(names)] if record.has_spans else []
 
     def _limits(self, corpus: Corpus, records: Sequence[Record]) -> Constraints | None:

@@ -28,7 +28,7 @@ class SpanReader:
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         """`scheme` says how labels encode spans, as for `sparsecrf eval`; with "auto", `span_scheme` decides. With
-        none, every token is a span of its own."""
+        "none", every token is a separate span."""
         chosen = Scheme.of(scheme)
         self.scheme = span_scheme(labels) if chosen is Scheme.AUTO else chosen
         self._labels, self._reader = labels, ChunkReader(self.scheme)
@@ -41,8 +41,9 @@ class SpanReader:
     def spans(
         self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32], constraints: Constraints | None = None
     ) -> list[Span]:
-        """The spans of sequence i with these labels, by id. The probability is that of the labels of the span's own
-        tokens, summed over all labels of the others; under constraints, among the label sequences that satisfy them."""
+        """The spans of sequence i with these labels, by id. The probability of a span is that of the labels of its
+        tokens, summed over all labels of the other tokens; under constraints, only over the label sequences that
+        satisfy them."""
         from math import exp
 
         return [
@@ -62,7 +63,7 @@ class SpanReader:
 
 
 def chunks(marks: list[int]) -> list[tuple[int, int]]:
-    """Where the chunks begin and end, by the marks of a `ChunkReader`.
+    """Where the chunks begin and end, from the marks of a `ChunkReader`.
 
     With brackets (which are whole chunks) and with labels that follow no scheme, conlleval's table yields ends without
     a beginning, beginnings that must end the previous chunk, and chunks that end only with the sequence.

@@ -1,4 +1,4 @@
-"""Checks whether sequences look like those that a model was trained on, since others would silently get wrong labels.
+"""Checks whether sequences look like the training data of a model; otherwise they would silently get wrong labels.
 
 Kinds of tokens are text, mappings, rows of matrices, and so on. A model stores the kind of its training tokens in its
 training record, if there was only one kind.
@@ -16,7 +16,7 @@ from sparsecrf.warn import warn_caller
 
 KIND = "token_kind"  #: key in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
-_FEW = 20  # minimum number of text or list tokens: fewer may well have no known attribute
+_FEW = 20  # minimum number of text or list tokens: fewer tokens may well have no known attribute
 
 
 def kind_of(sequence: Any) -> str | None:
@@ -39,16 +39,16 @@ class TokenCheck:
         self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
-        # Whether mappings, and other tokens, are known to have attributes of the model. A model without weights has no
-        # attributes.
+        # Whether mappings, and other tokens, are known to have attributes of the model. This is not checked for a model
+        # without weights, which has no attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
-        self._n_strange = 0  # text or list tokens in all calls, as long as none is known
+        self._n_strange = 0  # text or list tokens in all calls so far, while none is known
         self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
         """The sequences, checked. Warns if `is_known` finds no attribute of the model in mappings, or in any token.
 
-        A few new words are normal, so text and list tokens need a minimum number before the warning. `alone`: a single
+        A few new words are normal, so the warning requires a minimum number of text and list tokens. `alone`: a single
         sequence, without a number.
         """
         n_mappings = 0  # sequences without a known attribute
@@ -57,7 +57,7 @@ class TokenCheck:
                 yield sequence
                 continue
             checked = self._checked_kind(sequence, None if alone else i)
-            # Once one is known, no further checks are needed.
+            # Once one sequence has a known attribute, no further checks are needed.
             if isinstance(checked, (list, tuple)) and len(checked) > 0:
                 if isinstance(checked[0], Mapping):
                     if not self._mappings_familiar:
@@ -122,7 +122,7 @@ class TokenCheck:
         return sequence
 
     def _check_row(self, first: Sequence[Any], kind: str | None, number: int | None) -> None:
-        """Raise if the first token is a list instead of text, or has other columns than in training."""
+        """Raise if the first token is a list instead of text, or does not have the columns of the training data."""
         if self._n_columns > 0 and len(first) != self._n_columns:
             expected = f"{self._n_columns} column{'s' * (self._n_columns > 1)} of observations as in training"
             found = f"{len(first)} in {first!r:.60}"

@@ -1,17 +1,17 @@
 """Proves, sentence by sentence, which labels do not change when weights are rounded.
 
-S(y) is the score of a label sequence y of sentence x, w and w' the weights before and after, v the values of
-attributes. S'(y) - S(y) = D(y) is the score of y under the weights w' - w: the sum of the rounding errors along the
-path. So
+S(y) is the score of a label sequence y of sentence x, w and w' are the weights before and after rounding, and v the
+values of attributes. S'(y) - S(y) = D(y) is the score of y under the weights w' - w: the sum of the rounding errors
+along the path. So
 
     |D(y)| <= error A(x),   error = max |w' - w|,   A(x) = sum_t ( sum over U_t of |v|  +  sum over B_t of |v| )
 
-and for the best label sequence y* and any other y
+and, for the best label sequence y* and any other y,
 
     S'(y*) - S'(y) = S(y*) - S(y) + D(y*) - D(y) >= margin - (max_y D(y) - min_y D(y)),
     margin = S(y*) - the second best score.
 
-If the margin is larger than that spread of D, which Viterbi finds (and which is at most 2 error A(x)), y* is still the
+If the margin is larger than this spread of D, which Viterbi finds (and which is at most 2 error A(x)), y* is still the
 best label sequence after rounding.
 """
 
@@ -40,7 +40,7 @@ class Unchanged:
 
     sequences: int = 0
     tokens: int = 0
-    proved: int = 0  #: sequences
+    proved: int = 0  #: sentences whose labels are proved to stay the same
     changed_sequences: int = 0
     changed_tokens: int = 0
 
