@@ -1,7 +1,8 @@
 """The state of a training run in a file, so that a run that was stopped or killed can be resumed bit for bit.
 
-A safetensors file (files/container.py): arrays of the point and of the solver, and as metadata `run` (the identity of
-the run: corpus, penalties, solver; no other run may resume from it) and `state` (counters and history).
+The file is in safetensors format (files/container.py). It has the arrays of the point and of the solver; its metadata
+has `run` (the identity of the run: corpus, penalties, solver; no other run may resume from it) and `state` (counters
+and history).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _SOLVER = "solver."  # prefix of the solver's own arrays
 
 
 class Checkpoint:
-    """The file of one run, identified by `run`: only a checkpoint with the same entries is continued. `ngrams`: the
-    label n-grams of its data, if there are any."""
+    """The file of one run, identified by `run`: a run resumes only from a checkpoint with the same entries. `ngrams`:
+    the label n-grams of its data, if there are any."""
 
     def __init__(
         self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any], ngrams: NgramSpace | None = None
@@ -81,7 +82,7 @@ class Checkpoint:
         }
         if isfinite(state.promise):
             counters["promise"] = state.promise
-        if self.ngrams is not None:  # numbers of label n-grams are indices in the table of this run
+        if self.ngrams is not None:  # the numbers of label n-grams are indices into the table of this run
             table = self.ngrams.first(state.n_ngrams)
             arrays |= {f"ngrams.{name}": array for name, array in table._asdict().items()}
         if state.best is not None:
@@ -120,7 +121,7 @@ class Checkpoint:
             ) from error
 
     def _take_over(self, ngrams: NgramSpace, table: Ngrams) -> None:
-        """Put the label n-grams of the file first in the table of the data, as they were in the run."""
+        """Put the label n-grams of the file first in the table of the data, in the same order as in the saved run."""
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
             raise InputError(

@@ -19,7 +19,7 @@ from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches, shared
 from sparsecrf.training.ngrams import NgramSpace
 
-#: Maximum number of classes if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
+#: Maximum number of classes C if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
 #: block. With 200 classes, that is 80 MB per thread for 256 positions.
 _MOST_CLASSES = 200
 
@@ -41,12 +41,12 @@ class TrainingData:
     ) -> None:
         """The space consists of all features of at most `order` labels (None means no limit) that can be formed.
         Features of more than two labels use the attributes `ngram_attributes` (ids; None means all that condition label
-        pairs). `observed_only` restricts the space to features that occur, `numbers` (ascending) to a list. With
-        `parts` of labels, attributes also have features of parts."""
+        pairs). `observed_only` restricts the space to features that occur, `numbers` (ascending) to the listed
+        features. With `parts` of labels, attributes also have features of parts."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
-        #: Label parts, and the same for the core; None means no parts.
+        #: Label parts, and their representation in the core; None means no parts.
         self.parts = parts if parts is None else _checked_parts(parts, self.shards)
         self.part_rows = None if self.parts is None else self.parts.core
         self.oracle = ShardedOracle(self.shards, self.part_rows)
@@ -59,7 +59,7 @@ class TrainingData:
             if observed_only:
                 self.allowed = shared(self.allowed, self.observed)
             if np.array_equal(self.allowed, self.observed):
-                self.allowed = self.observed  # held once
+                self.allowed = self.observed  # the same array, not a copy
         #: Features of dense columns, in ascending order. They occur at every position and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
@@ -110,9 +110,9 @@ class TrainingData:
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
-        """The number of features of at most two labels that can be formed: of unigram attributes with labels and of
-        bigram attributes with pairs, including pairs after the start. Label n-grams, whose number is unlimited, are not
-        counted."""
+        """The number of features of at most two labels that can be formed: unigram attributes with labels, and bigram
+        attributes with label pairs, including pairs with the start label. Longer label n-grams, whose number is
+        unlimited, are not counted."""
         return virtual_features(self.shards, self.oracle, self.parts)
 
     def working_set(self, numbers: Numbers) -> WorkingSet:
@@ -123,7 +123,7 @@ class TrainingData:
         return WorkingSet(numbers, features, self.counts(numbers))
 
     def counts(self, numbers: Numbers) -> Floats:
-        """C of these features."""
+        """The counts C of these features."""
         if numbers is self.observed:
             return self.observed_counts
         here, there = matches(numbers, self.observed)
@@ -160,8 +160,9 @@ class TrainingData:
         return units
 
     def uniform(self, numbers: Numbers) -> Floats:
-        """E of these features under uniform labels, from the masses of the attributes: mass / Y or mass / Y^2, and mass
-        / Y times the number of labels with a part."""
+        """The expectations E of these features under uniform labels, from the masses of the attributes: mass / Y for a
+        label and for a pair with the start label, mass / Y^2 for any other pair, times the number of labels with a part
+        or of label pairs in a pair of classes."""
         unigram, start, inner = self.oracle.masses()
         n_labels, numbering = self.shards.n_labels, self.numbering
         attribute, previous = numbering.attribute(numbers), numbering.previous(numbers)
@@ -188,8 +189,8 @@ def _dense_features(corpus: Corpus | None) -> Numbers:
 def virtual_features(
     data: Corpus | Shards, oracle: ShardedOracle | None = None, parts: LabelParts | None = None
 ) -> int:
-    """How many features can be formed: of unigram attributes with labels and their parts, and of bigram attributes with
-    pairs of labels and of classes, including pairs after the start."""
+    """How many features can be formed: unigram attributes with labels and their parts, and bigram attributes with
+    pairs of labels and pairs of classes, including pairs with the start label."""
     Y, n_parts = data.n_labels, 0 if parts is None else len(parts.names)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses(absolute=True)
     has_start = bool((start > 0).any())

@@ -1,25 +1,25 @@
 """A lower bound on min P, from distributions over label sequences.
 
-For any distributions u_i, with G(u) = sum_i w_i (E_{u_i} F - F_i), H(u) = sum_i w_i H(u_i) and Omega* the conjugate of
-the penalty,
+For any distributions u_i, let G(u) = sum_i w_i (E_{u_i} F - F_i), H(u) = sum_i w_i H(u_i), and let Omega* be the
+conjugate of the penalty. Then
 
     D(u) = H(u) - Omega*(G(u)) = H(u) - |S(G)|^2 / (2 rho2)  <=  min P,      |S(G)_k| = max(|G_k| - rho1, 0)
 
-(with groups S is the sweep of `forest`: it has the same properties; where rho1 grows with the number of labels, it is
-the rho1 of each feature here and below).
+(With groups, S is the sweep of `forest`, which has the same properties. If rho1 grows with the number of labels, rho1
+means the rho1 of each feature here and below.)
 
-For u the model itself, G = g, the gradient of the loss, and H = loss - w . g. G is linear and the entropy concave in u,
-so mixtures can be rated from these numbers alone: (1 - s) data + s u has s G and at least s H (the data has neither),
-and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of its points. For
-a feature that screening ruled out at a point, only |G| <= rho1 is known there, so a mixture has a range for each G_k,
-and the bound uses its worse end.
+If u is the model itself, G = g, the gradient of the loss, and H = loss - w . g. G is linear in u and the entropy
+concave, so these numbers are enough to bound mixtures: (1 - s) data + s u has s G and at least s H (for the data alone,
+G and H are 0), and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of
+its points. For a feature that screening ruled out at a point, only |G| <= rho1 is known there, so a mixture has a range
+for each G_k, and the bound uses its worse end.
 
-With a prior w0 the entropy is H(u) + w0 . G(u) here and below, and w the difference from w0 (`prior` derives it).
+With a prior w0, the entropy is H(u) + w0 . G(u) here and below, and w is the difference from w0 (derivation: `prior`).
 
-`gap` does this at every screening. `tighten` is much better and costs some passes: u_i = (1 - s_i) data + s_i model
-with a factor for each sequence (cpp/core/training/sequence_factors.cpp). As long as values are not negative,
--C_k <= G_k(s) <= E_k whatever the factors are: a feature with max(E_k, C_k) <= rho1 cannot be violated, and the others
-are listed.
+`gap` computes this bound at every screening. `tighten` computes a much better one, which costs some passes: it uses
+u_i = (1 - s_i) data + s_i model with a factor for each sequence (cpp/core/training/sequence_factors.cpp). As long as
+values are not negative, -C_k <= G_k(s) <= E_k for all factors, so a feature with max(E_k, C_k) <= rho1 cannot be
+violated. All other features are listed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sparsecrf.training.penalty import Penalty
 
 _MOST_STEPS = 30
 _CLOSE = 1e-7  # relative accuracy of the search for a peak
-_KEEP = 0.5  # features with |G| below this share of rho1 are not stored: it only matters that it is at most rho1
+_KEEP = 0.5  # features with |G| below this share of rho1 are not stored: only |G| <= rho1 matters for them
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class LowerBound:
         listed = np.flatnonzero(large | self.objective.weighted(known, w))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
-        # Shards that choose their factors simultaneously overshoot: part of the way from the plain model is better.
+        # Shards choose their factors simultaneously, so they overshoot: going only part of the way is better.
         plain = self._shrunk(loss - float(w @ g), known.numbers, g[np.newaxis])
         return value - self._improved(new, self._mixed(plain, new))
 
@@ -103,7 +103,7 @@ class LowerBound:
         """The best point (1 - s) data + s u with 0 < s <= 1."""
         rho2 = self.objective.penalty.rho2
         whole = _worse(G)
-        # d/ds |S(s G)|^2 / 2 = S(s G) . G, and only features above rho1 have an S.
+        # d/ds |S(s G)|^2 / 2 = S(s G) . G, and S is nonzero only for features with |G| > rho1.
         large = np.flatnonzero(whole > self.objective.penalty.thresholds(numbers))
         size, penalty = whole[large], self._penalty(numbers[large])
         s = penalty.factor(size)
@@ -122,7 +122,7 @@ class LowerBound:
         else:
             numbers = union(a.numbers, b.numbers)
             G_a, G_b = self._ranges(a, numbers), self._ranges(b, numbers)
-        # |G| is at most what it is at one of the two ends: only features above rho1 there have an S in between.
+        # |G| is largest at one of the two ends, so S can be nonzero in between only for features above rho1 at an end.
         most = self.objective.penalty.thresholds(numbers)
         large = np.flatnonzero((_worse(G_a) > most) | (_worse(G_b) > most))
         first, penalty = G_a[:, large], self._penalty(numbers[large])

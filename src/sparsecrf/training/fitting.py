@@ -83,42 +83,48 @@ def fit(
 ) -> Fit:
     """Minimise loss + rho1 |w|_1 + rho2/2 |w|^2 over all virtual features of a corpus.
 
-    `rho1="small"` is for a small model: rho1 = 1 and, if rho2 is the default, rho2 = 0.01.
+    `rho1="small"` gives a small model: rho1 = 1 and, if rho2 is the default, rho2 = 0.01.
 
     With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `FeatureGroups`
-    by `named`), the objective also contains rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G features of group G
-    occur: whole groups become zero. For the solvers auto and fista and rho1 > 0.
+    by `named`), the objective also contains rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G is the number of
+    features of group G that occur: whole groups become zero. This requires the solver auto or fista, and rho1 > 0.
 
     Training stops when the objective is within `tol` (relative) of its optimum: certified if the duality gap is tight
-    enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, it stops only at
-    that relative duality gap. Limits stop it earlier. `observed_only` leaves out features that never occur; `numbers`
-    (ascending) restricts the features to these. With an `order` above 2, features have up to that many labels (None
-    means no limit): the attributes `ngram_attributes` (ids; None means all that condition label pairs) condition longer
-    label n-grams, too; for the solvers auto, owlqn, lbfgs, fista and sgd-l1 and rho1 > 0. rho1 of an n-gram is
-    multiplied by `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all
-    labels with a part share the features of that part; not for dual, sbcd and cd. `init` is a warm start: another fit
-    for the same labels and attributes, or `weights_in` of a model. With a `prior`, `weights_in` of a model, the penalty
-    is on the difference from these weights. The result contains the sum of both; during training, only weights that
-    differ from the prior are counted. For auto, owlqn, lbfgs and fista. The solver `auto` is `dual` with few labels and
-    small penalties, otherwise `proximal`: see `solver` of the result. `callback` gets the fields of a `Record` at every
-    iteration, and ends training by returning True; `heartbeat` is called with a line of text before the first
-    iteration, `watch` with the weights and the gradient (NaN for dual) of every iteration, before `callback`.
-    `solver_options` go to the solver. `certify=False` skips the final work, about five passes, that makes the certified
-    `gap` of the result as small as possible. `seed` determines the order of sequences in stochastic solvers, which stop
-    after 50 epochs unless `max_iter` is given.
+    enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, training stops only
+    at that relative duality gap. Limits stop it earlier.
+
+    `observed_only` leaves out features that never occur; `numbers` (ascending) restricts the features to those listed.
+    With an `order` above 2, features have up to that many labels (None means no limit): the attributes
+    `ngram_attributes` (ids; None means all that condition label pairs) also condition longer label n-grams. This
+    requires the solver auto, owlqn, lbfgs, fista or sgd-l1, and rho1 > 0. rho1 of an n-gram is multiplied by
+    `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all labels with a
+    part share the features of that part; the solvers dual, sbcd and cd do not support this.
+
+    `init` is a warm start: another fit for the same labels and attributes, or `weights_in` of a model. With a `prior`,
+    `weights_in` of a model, the penalty applies to the difference from these weights. The result contains the prior
+    plus that difference; during training, only weights that differ from the prior are counted. A prior requires the
+    solver auto, owlqn, lbfgs or fista.
+
+    The solver `auto` chooses `dual` for few labels and small penalties, otherwise `proximal`; `solver` of the result
+    says which. `solver_options` are passed to the solver. `seed` determines the order of sequences in stochastic
+    solvers, which stop after 50 epochs unless `max_iter` is given. `certify=False` skips the final work, about five
+    passes, that makes the certified `gap` of the result as small as possible.
+
+    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `heartbeat` is
+    called with a line of text before the first iteration, and `watch` with the weights and the gradient (NaN for dual)
+    of every iteration, before `callback`.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
-    (`heldout.wrong_tokens`). With
-    `patience`, training also stops when that error has not improved for that many iterations, and returns the weights
-    with the smallest error unless the optimum is found first.
+    (`heldout.wrong_tokens`). With `patience`, training also stops when that error has not improved for that many
+    iterations, and returns the weights with the smallest error unless the optimum is found first.
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, even
     if the run is interrupted or reaches a limit. With `resume`, training resumes from that file bit for bit, under the
     limits given now (counted from the start of the run); `init` is ignored. If the file does not exist, a new run
-    begins, so you can repeat the same command until it is done.
+    begins, so you can repeat the same command until training has finished.
 
-    Data in `Shards` or in a `CorpusFolder` are for auto, owlqn, lbfgs and fista. Shards have their own threads.
-    `TrainingData` are prepared once for several fits; they determine features and threads.
+    The solvers auto, owlqn, lbfgs and fista also accept data in `Shards` or in a `CorpusFolder`. Shards have their own
+    threads. `TrainingData` are prepared once for several fits; they determine features and threads.
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
@@ -135,7 +141,7 @@ def fit(
     given |= {"resume": resume, "group_weight": group_weight, "order_factor": order_factor}
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
-    if solver == "auto" and init is None and not options:  # warm starts: proximal
+    if solver == "auto" and init is None and not options:  # a warm start uses proximal
         solver = choose_solver(prepared, rho1, rho2, [*choices_of(given), *prepared.choices])
     if "seed" in SOLVERS[solver].options:
         options = {"seed": seed, **options}
@@ -204,7 +210,7 @@ def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
 
 
 def _given(data: TrainingData, init: Fit | Weights) -> tuple[Numbers, Floats]:
-    """Numbers, in ascending order, and weights to start from, in the table of these data."""
+    """The features to start from, as ascending numbers in the table of these data, and their weights."""
     if not init.ngrams:
         return init.numbers, init.w
     if data.ngrams is None:

@@ -5,8 +5,8 @@ every group lies inside one group of a coarser level or outside all of them. Wit
 
     N(w) = rho1 |w|_1 + sum_G eta_G ||w_G||_2
 
-is a norm, and its proximal step is one sweep (Jenatton, Mairal, Obozinski & Bach 2011): the absolute values are the
-smallest groups, then every level in turn,
+is a norm, and its proximal step is one sweep (Jenatton, Mairal, Obozinski & Bach 2011) over the single cells, then over
+every level in turn:
 
     z <- sign(v) max(|v| - c rho1, 0)
     z_G <- z_G max(1 - c eta_G / ||z_G||, 0)          for the groups of each level
@@ -18,7 +18,7 @@ subdifferential of N at 0:
     the smallest element of g + dN(0)             is   S(g)
     min over u with N*(u) <= 1 of |g - u|^2       is   |S(g)|^2
 
-|S(v)_k| never decreases when any |v_j| grows: bounds on |v| give bounds on S(v), and a cell with |v_k| <= rho1 has no
+|S(v)_k| never decreases when any |v_j| grows, so bounds on |v| give bounds on |S(v)|. A cell with |v_k| <= rho1 has no
 effect, so it need not be listed.
 """
 
@@ -53,8 +53,8 @@ class Level(NamedTuple):
         return found
 
     def shrink(self, z: Floats, c: float | Floats, only: NDArray[np.bool_] | None = None) -> None:
-        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place; of all groups, or only those of a mask. c: a number, or
-        [K] if it is the same throughout a group."""
+        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place, for all groups or those in a mask. c is a number, or [K]
+        if it is the same throughout a group."""
         norms, eta = self.norms(z), (self.largest(c) if isinstance(c, np.ndarray) else c) * self.eta
         factor = np.where(norms > eta, 1.0 - eta / np.maximum(norms, eta + np.finfo(float).tiny), 0.0)
         if only is not None:
@@ -89,22 +89,22 @@ class Forest(NamedTuple):
         return found
 
     def sweep(self, v: Floats, rho1: float, c: float | Floats = 1.0) -> Floats:
-        """The proximal step of c N at v; S(v) for c = 1. c: a number, or [K] if it is the same throughout a group."""
+        """The proximal step of c N at v; S(v) for c = 1. c is a number, or [K] if it is the same throughout a group."""
         z: Floats = np.sign(v) * np.maximum(np.abs(v) - c * rho1, 0.0)
         for level in self.levels:
             level.shrink(z, c)
         return z
 
     def remainder(self, w: Floats, g: Floats, rho1: float) -> Floats:
-        """The residual of g at cells with w = 0; they stay at zero iff it is 0. Groups that are not all zero do not
-        shrink it, since their norm has derivative 0 there. Values at other cells are meaningless."""
+        """The residual of g at cells with w = 0; they stay at zero iff it is 0. Groups with a nonzero weight do not
+        shrink the residual, since their norm has derivative 0 at these cells. Values at other cells are meaningless."""
         z: Floats = np.where(w != 0, 0.0, np.sign(g) * np.maximum(np.abs(g) - rho1, 0.0))
         for level in self.levels:
             level.shrink(z, 1.0, level.norms(w) == 0)
         return z
 
     def slope(self, w: Floats) -> Floats:
-        """The derivative of the norms of groups that are not all zero: sum over G of eta_G w_k / ||w_G||."""
+        """The derivative of the norms of groups with a nonzero weight: sum over G of eta_G w_k / ||w_G||."""
         out = np.zeros(len(w))
         for level in self.levels:
             norms = level.norms(w)

@@ -2,20 +2,20 @@
 
     Omega(w) = rho1 |w|_1 + rho2/2 |w|^2 + sum_G eta_G ||w_G||_2,      eta_G = rho1 weight sqrt(n_G)
 
-with nested or disjoint groups (`groups.py`) and n_G the number of features of G that occur in the data, at least 1 (of
-one and two labels: longer n-grams are not counted). So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G ||w_G||,
-`weight` is the weight of groups relative to single features, and a path over rho1 works as without groups.
+Groups are nested or disjoint (`groups.py`). n_G is the number of features of G with one or two labels that occur in the
+data, but at least 1; longer n-grams are not counted. So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G
+||w_G||, `weight` is the weight of groups relative to single features, and a path over rho1 works as without groups.
 
-With S the sweep from the leaves to the roots (`forest.py`) everything that training needs has a closed form:
+Let S be the sweep from the leaves to the roots (`forest.py`). Training needs these operations:
 
     prox(v, c)         the sweep with c rho1 and c eta_G, divided by 1 + c rho2
-    subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; else the sweep of g
-                       over the groups that are all zero: the smallest element of g + dOmega(w)
+    subgradient(w, g)  g + rho2 w + rho1 sign(w) + sum_G eta_G w_k / ||w_G||  where w_k is not 0; otherwise the sweep of
+                       g over the groups that are all zero: the smallest element of g + dOmega(w)
     conjugate(G)       |S(G)|^2 / (2 rho2), by Moreau: Omega* is the squared distance to the ball of the dual norm
-    screening          max(E, C) <= rho1 means S(g) = 0 there, as without groups: the same candidates suffice, and a
-                       group outside of the working set is optimal iff S(g) = 0 on its candidates
-    rho_max            N1*(g) at w = 0, N1 the norm for rho1 = 1: the smallest r with S(g) = 0 for rho1 = r, by
-                       bisection, since S(g) for rho1 = r is r S1(g / r)
+    screening          as without groups, max(E, C) <= rho1 implies S(g) = 0 for a feature: the same candidates suffice,
+                       and a group outside the working set is optimal iff S(g) = 0 on its candidates
+    rho_max            N1*(g) at w = 0, where N1 is the norm for rho1 = 1: the smallest r with S(g) = 0 for rho1 = r,
+                       found by bisection, since S(g) for rho1 = r is r S1(g / r)
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class OnFeatures:
         return excess
 
     def metric(self, unit: float | Floats) -> float | Floats:
-        """The largest unit of a group, for all of its features: the sweep is the proximal step only then."""
+        """The largest unit of a group, for all of its features: the sweep is a proximal step only if all features of a
+        group have the same unit."""
         return unit if isinstance(unit, float) else self.forest.shared(unit)
 
     def prox(self, v: Floats, c: float | Floats) -> Floats:
@@ -76,7 +77,7 @@ class OnFeatures:
     def conjugate(self, size: Floats) -> float:
         excess = self.excess(size)
         if self.rho2 == 0:
-            # As for the elastic net: only rounding of a product with a factor may exceed the bound.
+            # As for the elastic net, values may exceed the bound only by the rounding of a product with a factor.
             return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 
@@ -173,8 +174,8 @@ class GroupPenalty:
         return []
 
     def summary(self, numbers: Numbers) -> dict[str, Any]:
-        """`groups`, by level: groups with one of these features, and all that have a feature in the data or one of
-        these."""
+        """`groups`, by level: the number of groups with one of these features, and the number of groups that have one
+        of them or a feature that occurs in the data."""
         groups = {}
         for level, keys in self._keys(numbers).items():
             kept = np.unique(keys[keys >= 0])

@@ -1,8 +1,8 @@
 """Which groups features belong to: by attribute, template line, label, the tree of label strings, or user-defined.
 
-A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key are a group, -1
-is none. Groups of a level lie inside groups of the next (`forest.py`). Keys are computed on demand, so groups can span
-the whole virtual space: unlisted features are zero and add nothing to a norm.
+A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key form a group,
+and the key -1 means no group. Each group lies inside a group of the next level (`forest.py`). Keys are computed on
+demand, so groups can span the whole virtual space: unlisted features are zero and add nothing to a norm.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Grouping(PenaltyKind):
 
 
 class ByAttribute(Grouping):
-    """All features of an attribute: it is kept or dropped as a whole."""
+    """All features of an attribute form a group: it is kept or dropped as a whole."""
 
     name = "group:attribute"
 
@@ -103,7 +103,7 @@ class ByAttribute(Grouping):
 
 
 class ByLabel(Grouping):
-    """All features of a label; pairs and longer strings count for their last label."""
+    """All features of a label form a group; pairs and longer strings belong to the group of their last label."""
 
     name = "group:label"
 
@@ -112,7 +112,8 @@ class ByLabel(Grouping):
 
 
 class ByLine(Grouping):
-    """All features of a template line; without a template, of the same prefix of attributes before `:` or `=`."""
+    """All features of a template line form a group; without a template, all features whose attributes have the same
+    prefix before `:` or `=`."""
 
     name = "group:line"
 
@@ -130,12 +131,12 @@ class ByLine(Grouping):
 
 
 class Tree(Grouping):
-    """Strings of labels under their suffix: for every attribute x and label y
+    """Groups label strings by suffix. For every attribute x and label y, the pairs that end in y form a group; if x has
+    both kinds of features, it lies inside a group that also has the single label:
 
         { lambda[x, ., y] }  inside  { mu[x, y], lambda[x, ., y] }
 
-    the pairs that end in y, inside a group that also has the single label (where x has both kinds of features). With
-    longer n-grams, for every string s that can be longer:
+    With longer n-grams, likewise for every string s that can be extended:
 
         { strings that end in s, but not s }  inside  { s and these }
     """
@@ -153,7 +154,7 @@ class Tree(Grouping):
 
 
 def _below(cells: Cells) -> dict[str, Keys]:
-    """The two levels for strings s of two or more labels: the longer strings that end in s, and these together with s
+    """The two levels for strings s of two or more labels: the longer strings that end in s, without and with s
     itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
@@ -220,10 +221,11 @@ class FeatureGroups(Grouping):
     ----------
     path : a function of an attribute and its labels (one for a feature of a single label, two for a pair, None for
         the start; if labels have parts, a part may replace a label) that returns the groups of this feature, largest
-        first, as a list of any hashable values, which is empty if there are none. A group is identified by the list up
-        to it, so groups are nested or disjoint.
-    weights : the weight of a group by that list (a tuple). The default is the square root of the number of its features
-    that occur in the data. name : the name of the penalty in model files.
+        first, as a list of any hashable values, which is empty for a feature in no group. A group is identified by the
+        list up to and including it, so groups are nested or disjoint.
+    weights : maps groups, each identified by that list as a tuple, to their weights. The default weight is the square
+        root of the number of the group's features that occur in the data.
+    name : the name of the penalty in model files.
     """
 
     def __init__(

@@ -29,8 +29,8 @@ def best_labels(
     ngrams: NgramTable | None = None,
     part_rows: LabelParts | None = None,
 ) -> Labels:
-    """The best labels (Viterbi) of all tokens, by id. `ngrams`: the table of the label n-grams among the numbers;
-    `part_rows`: for labels with parts."""
+    """The ids of the best labels (Viterbi) of all tokens. `ngrams`: the table of the label n-grams among the numbers;
+    `part_rows`: the parts of the labels, if any."""
     features = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers, ngrams, part_rows)
     return Chain(features, w, threads=threads).viterbi(corpus)[0]
 
@@ -43,13 +43,14 @@ class WrongTokens(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """100 if no gold label is known, consistent with `token_accuracy_score`, which is 0 then."""
+        """The error in percent; 100 if no gold label is known, consistent with `token_accuracy_score`, which is then
+        0."""
         return 100.0 * (self.n_wrong / self.n_tokens) if self.n_tokens else 100.0
 
 
 def wrong_tokens(corpus: Corpus, predicted: Labels, n_unknown: int = 0) -> WrongTokens:
-    """Compare predicted with gold labels. A token whose label is missing or a set does not count, since the right label
-    is unknown. `n_unknown` tokens have labels that the training data do not have: they are wrong."""
+    """Compare predicted with gold labels. A token whose label is missing or a set does not count, since its correct
+    label is unknown. `n_unknown` tokens have labels that do not occur in the training data; they count as wrong."""
     labelled = corpus.labels >= 0
     n_wrong = int(np.count_nonzero((predicted != corpus.labels) & labelled))
     return WrongTokens(n_wrong + n_unknown, int(np.count_nonzero(labelled)) + n_unknown)
@@ -90,8 +91,8 @@ class Dev:
         part_rows: LabelParts | None = None,
         prior: Weights | None = None,
     ) -> None:
-        """`data` may also be a dataset, which can contain labels that are not in the vocabulary. `prior`: weights to
-        add to those of `look`."""
+        """`data` may also be a dataset, which can contain labels that are not in the vocabulary. `prior`: weights that
+        `look` adds to the ones it is given."""
         self.corpus, self.n_unknown = (data, 0) if isinstance(data, Corpus) else (data.corpus, len(data.unknown.at))
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")

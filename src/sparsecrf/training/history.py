@@ -1,6 +1,6 @@
-"""The history of a run as stored in a model file (few points, by columns), and texts about how it ended.
+"""The history of a run as stored in a model file (a few points, stored as columns), and texts about how it ended.
 
-Wall-clock times are left out, so that equal runs give identical files.
+Wall-clock times are left out, so that identical runs give identical files.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ REASONS = {
     "precision": "no step improves the objective any more",
 }
 
-#: Up to this certified distance, no estimate is shown.
+#: No estimate is shown if the certified distance is at most this.
 CLOSE = 0.01
-#: From this certified distance on, the bound is not shown: even zero weights are rarely farther from the optimum.
+#: The bound is not shown if the certified distance is at least this: even zero weights are rarely farther from the
+#: optimum.
 USELESS = 1.0
 
 #: Maximum number of points.
@@ -68,8 +69,8 @@ def columns(history: Sequence[Record]) -> dict[str, list[Any]]:
 
 
 def thinned(history: Sequence[Record], points: int = POINTS) -> list[int]:
-    """Indices of the records to keep: the first and the last, those with a certificate (they are few), and others
-    between them, evenly."""
+    """Indices of the records to keep: the first, the last, the few with a certificate, and others at even intervals
+    between them."""
     n = len(history)
     if n <= points:
         return list(range(n))
@@ -89,14 +90,15 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def rounded_up(percent: float) -> str:
-    """Two significant digits, rounded up, so that a bound stays a bound."""
+    """The number with two significant digits, rounded up so that it is still an upper bound."""
     exact = Decimal(percent)
     unit = Decimal(1).scaleb(max(exact.adjusted() - 1, -6))
     return f"{exact.quantize(unit, rounding=ROUND_CEILING).normalize():f}"
 
 
 def share_above(objective: float, distance: float) -> float:
-    """The relative distance to the optimum P*, given that P is at most `distance` above it: P <= P* (1 + share)."""
+    """The largest relative distance to the optimum P*, given that P is at most `distance` above it: P <= P* (1 +
+    share)."""
     if distance <= 0:
         return 0.0
     return distance / (objective - distance) if objective > distance else inf
@@ -112,6 +114,6 @@ def distance_in_words(objective: float, gap: float | None, remaining: float | No
     bound = "no certified bound"
     if certified <= USELESS:
         bound = f"certified: at most {rounded_up(100 * certified)} %"
-    if estimated < certified:  # otherwise it is the bound itself
+    if estimated < certified:  # otherwise the estimate is the bound itself
         return f"an estimated {rounded_up(100 * estimated)} % above the optimum ({bound})"
     return f"an unknown distance above the optimum ({bound})"

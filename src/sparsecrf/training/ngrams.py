@@ -5,8 +5,8 @@ Screening still covers all of them: another label in front can only lower expect
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
-so below a string with max(E, C) <= rho1 no string can violate its condition |E - C| <= rho1, whatever its length
-(values must not be negative; a rho1 that grows with the length, as in `order_penalty`, only rules out more). Screening
+so no extension of a string with max(E, C) <= rho1 can violate its condition |E - C| <= rho1, whatever its length.
+(Values must not be negative. A rho1 that grows with the length, as in `order_penalty`, only rules out more.) Screening
 proceeds level by level. It extends only strings above rho1, and only by labels b for which C[x, b g] or a bound on E[x,
 b g] exceeds rho1 (`Oracle.ngram_bounds`).
 """
@@ -28,8 +28,8 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
 
-_CELLS = 2**23  # bounds of one pass of a screening: memory for twice as many numbers
-_ROUNDED = 1.0 + 1e-9  # sums of probabilities are rounded
+_CELLS = 2**23  # number of bounds computed in one pass of a screening; they take memory for twice as many numbers
+_ROUNDED = 1.0 + 1e-9  # allows for rounding in sums of probabilities
 
 
 class NgramSpace:
@@ -56,11 +56,11 @@ class NgramSpace:
     ) -> None:
         self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
-        #: Whether strings may begin with the start label; not with `start=False`, where first positions have no pair.
+        #: Whether strings may begin with the start label. With `start=False` they may not: first positions have no pair.
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # counts by index in the table
-        self._lengths: Ids = np.empty(0, dtype=np.int32)  # likewise, the number of labels
+        self._lengths: Ids = np.empty(0, dtype=np.int32)  # numbers of labels by index in the table
 
     def numbers(self, ngrams: Ngrams) -> Numbers:
         """The numbers of these n-grams, in order; new ones get the next numbers, and are counted."""
@@ -74,15 +74,15 @@ class NgramSpace:
         return numbers
 
     def fingerprint(self) -> str:
-        """The ids of attributes that condition n-grams."""
+        """A hash of the attributes that condition n-grams."""
         return hashlib.sha256(np.packbits(self._conditions).tobytes()).hexdigest()
 
     def first(self, n: int) -> Ngrams:
-        """The first n of the table."""
+        """The first n label n-grams of the table."""
         return self.of(self.numbering.first_ngram + np.arange(n))
 
     def of(self, numbers: Numbers) -> Ngrams:
-        """The n-grams of these numbers."""
+        """The n-grams with these numbers."""
         return Ngrams.of(self._features(numbers))
 
     def _features(self, numbers: Numbers) -> FeatureSet:
@@ -90,7 +90,7 @@ class NgramSpace:
         return FeatureSet.from_numbers(n_labels, n_attributes, numbers, self.table, self._part_rows)
 
     def counts(self, numbers: Numbers) -> Floats:
-        """C of n-grams."""
+        """The counts C of n-grams."""
         counts: Floats = self._counts[numbers - self.numbering.first_ngram]
         return counts
 
@@ -102,9 +102,9 @@ class NgramSpace:
     def longer(
         self, known: WorkingSet, w: Floats, g: Floats, n_labels: int, threshold: float
     ) -> tuple[Numbers, Floats | None]:
-        """Numbers of all n-grams of n_labels labels that could violate their condition at w, given the gradient g for
-        all features with one label less whose max(E, C) exceeds the threshold. If the core has their E, also their
-        gradient, which is valid for n-grams outside of `known`."""
+        """The numbers of all n-grams of n_labels labels that could violate their condition at w, given the gradient g
+        of all features with one label fewer whose max(E, C) exceeds the threshold. If the core has computed their E,
+        also their gradient, which is valid for n-grams outside `known`."""
         Y = self.numbering.n_labels
         attribute, strings, place = self._of_length(known, n_labels - 1)
         above = (
@@ -135,7 +135,7 @@ class NgramSpace:
         return numbers, np.concatenate(expected)[order] - self.counts(numbers) if exact else None
 
     def _of_length(self, known: WorkingSet, n: int) -> tuple[Ids, Ids, Numbers]:
-        """Attribute, labels [., n] and place in the set of the features of n >= 2 labels."""
+        """The attributes, labels [., n] and indices in the set of the features with n >= 2 labels."""
         features = known.feature_set
         if n == 2:
             place = np.arange(features.n_unigram, features.n_unigram + features.n_bigram)
@@ -149,7 +149,7 @@ class NgramSpace:
 
 
 def _mask(n_attributes: int, attributes: Sequence[int] | None) -> NDArray[np.bool_]:
-    """[X] which attributes condition n-grams."""
+    """[X] whether an attribute conditions n-grams."""
     if attributes is None:
         return np.ones(n_attributes, dtype=np.bool_)
     given = np.asarray(attributes)
