@@ -25,7 +25,7 @@ using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T, int N>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
-// An argument that must be an array of this type; others are not converted.
+// An argument that must be an array of this type; arrays of other types are not converted.
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 
 // NumPy arrays can start at any address, e.g. those in a message from another process.

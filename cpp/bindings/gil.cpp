@@ -18,7 +18,7 @@ namespace {
 
 // ---- Threads that call the library with little work per call, such as one sentence, would sleep and wake up for every
 // call: the work that each does with the GIL (20 us) takes less time than waking up. So a thread that wants the GIL
-// back while another of them holds it spins until that one releases it, and only then asks Python.
+// back while another such thread holds it spins until the GIL is released, and only then asks Python for it.
 std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as we know
 std::atomic<bool> occupied{false};            // whether a thread spins; one is enough, since only one can get the GIL
 std::atomic<int> rest{0};                     // calls that must not spin

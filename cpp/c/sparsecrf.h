@@ -111,23 +111,24 @@ typedef struct {
     int32_t label;
     double value, weight; /* value * weight is added to the score */
 } sparsecrf_reason;
-/* All nonzero terms of the score of `labels` ([T]), token by token. *found: their number; the first n are written to
- * `reasons` (NULL with n = 0: only count them). Not supported for models with label n-grams of three or more labels. */
+/* All nonzero terms of the score of `labels` ([T]), token by token. *found: the number of terms; the first n are
+ * written to `reasons` (NULL with n = 0: only count them). Not supported for models with label n-grams of three or more
+ * labels. */
 SPARSECRF_API int sparsecrf_reasons(const sparsecrf_sequence* sequence, const int32_t* labels, size_t n_labels,
                                     sparsecrf_reason* reasons, size_t n, size_t* found);
 
 /* ---- Text files, in the formats of `sparsecrf label`. */
 enum {
     SPARSECRF_MARGINALS = 1,     /* write the marginal probability after each label */
-    SPARSECRF_ALL_MARGINALS = 2, /* and every label:probability, most probable first */
+    SPARSECRF_ALL_MARGINALS = 2, /* also write every label:probability, most probable first */
     SPARSECRF_SCORES = 4,        /* write a line # rank probability score before each labelling */
     SPARSECRF_TOKEN_SCORES = 8,  /* write the score of the token after each label */
-    SPARSECRF_FORCE = 16         /* keep labels in the last column that the model knows */
+    SPARSECRF_FORCE = 16         /* keep a label in the last column if the model knows it */
 };
 /* Labels complete sequences of a file: columns if the model has a template, otherwise CRFsuite's format. Release
  * *answer (*answer_size bytes and a NUL) with sparsecrf_free. `nbest`: labellings per sequence, at least 1. `source`
- * and `line` are the file name and the number of the first line for error messages; NULL and 0: "text" and 1. Several
- * threads may label with the same model at the same time. */
+ * and `line` are the file name and the number of the first line for error messages; NULL and 0 mean "text" and 1.
+ * Several threads may label with the same model at the same time. */
 SPARSECRF_API int sparsecrf_label_text(const sparsecrf_model* model, const char* text, size_t size, unsigned flags,
                                        size_t nbest, const char* source, size_t line, char** answer,
                                        size_t* answer_size);

@@ -1,4 +1,4 @@
-// An immutable array: its own vector, or part of a mapped file.
+// An immutable array that owns a vector or views part of a mapped file.
 #pragma once
 
 #include <cstddef>

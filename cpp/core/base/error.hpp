@@ -49,7 +49,8 @@ class Piece {
 // Concatenates the pieces, formatted as by a stream.
 std::string joined(std::initializer_list<Piece> pieces);
 
-// The same for any printable arguments. The work is not done here because this is compiled for hundreds of messages.
+// The same for any printable arguments. The work is done in `joined` because this template is compiled for hundreds of
+// messages.
 template <class... Parts>
 std::string message(const Parts&... parts) {
     return joined({Piece(parts)...});

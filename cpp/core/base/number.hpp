@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-// libc++ supports from_chars and to_chars for doubles since version 20 but has no feature macro for it; on macOS the
-// library is that of the system and may be older than the compiler.
+// libc++ supports from_chars and to_chars for doubles since version 20 but has no feature macro for it; macOS uses the
+// library of the system, which may be older than the compiler.
 #if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
 #define SPARSECRF_CHARCONV
 #elif defined(__APPLE__)
@@ -56,7 +56,7 @@ inline std::optional<double> parse_number(std::string_view text) {
     return value;
 }
 
-// The number of digits counts those after the point, or all significant ones.
+// Which digits are counted: those after the point, or all significant digits.
 enum class Digits { after_point, significant };
 inline void append_number(std::string& out, double value, Digits which, int digits) {
     char text[352];  // the largest double has 309 digits before the point

@@ -1,6 +1,7 @@
-// Predicts how long parallel loops take on more cores than there are: one thread runs all items, and the processor time
-// of each is scheduled on `threads` simulated threads. Only in builds with SPARSECRF_SIMULATE_THREADS, for
-// benchmarks/process/serial.py. Starting threads and sharing caches and memory cost nothing in this prediction.
+// Predicts how long parallel loops would take on more cores than the machine has: one thread runs all items, and the
+// processor time of each item is scheduled on `threads` simulated threads. Only in builds with
+// SPARSECRF_SIMULATE_THREADS, for benchmarks/process/serial.py. Starting threads and sharing caches and memory cost
+// nothing in this prediction.
 #pragma once
 
 #if defined(SPARSECRF_SIMULATE_THREADS)
@@ -12,11 +13,11 @@
 namespace sparsecrf {
 
 struct SimulatedTime {
-    double processor = 0.0;  // seconds of all parallel loops on one thread, including those to look at the clock
-    double clock = 0.0;      // seconds until they would have ended
+    double processor = 0.0;  // seconds of all parallel loops on one thread, including reading the clock
+    double clock = 0.0;      // predicted elapsed seconds of these loops
 };
 
-// One loop. Loops within an item of another belong to that item.
+// One loop. A loop inside an item of another loop counts as part of that item.
 class SimulatedTeam {
    public:
     explicit SimulatedTeam(int threads) : outermost_(running == nullptr), free_at_(static_cast<std::size_t>(threads)) {

@@ -78,7 +78,7 @@ struct Corpus {
     std::vector<Attribute> unigram_attributes(std::int64_t position) const;
     std::vector<Attribute> bigram_attributes(std::int64_t position) const;
 
-    // visit(attribute, value) for the attributes in the unigram list, the bigram lists or the dense columns of a
+    // Calls visit(attribute, value) for the attributes in the unigram list, the bigram lists or the dense columns of a
     // position.
     template <class Visit>
     void for_each_unigram(std::int64_t position, Visit visit) const {
@@ -115,9 +115,9 @@ class CorpusBuilder {
     explicit CorpusBuilder(bool share = true) : share_(share) {}
 
     void begin_sequence(double weight = 1.0);
-    // Returns a label that denotes this set of candidates, in any order; a single candidate is returned as is.
+    // Returns a label that denotes this set of candidates, given in any order. A single candidate is returned as is.
     std::int32_t label_set(std::vector<std::int32_t> labels);
-    // `label`: 0 <= label, kMissing, or a `label_set`. Clears the lists so that the caller can reuse them.
+    // `label`: a label >= 0, kMissing, or a result of `label_set`. Clears the lists so that the caller can reuse them.
     void add_position(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram, std::int32_t label,
                       double weight = 1.0);
     void add_position(const PlainList& unigram, const PlainList& bigram, std::int32_t label, double weight = 1.0);

@@ -41,7 +41,7 @@ struct Header {
 static_assert(sizeof(Header) % kUnit == 0 && std::is_trivially_copyable_v<Header>);
 
 // Four lanes of h <- rotate((h ^ word) * odd). Each step is a bijection of h and of the word, so a change of a single
-// word is always detected. Several times faster than a training pass over the corpus.
+// word is always detected. This is several times faster than a training pass over the corpus.
 class Digest {
    public:
     // The size must be a multiple of kUnit.

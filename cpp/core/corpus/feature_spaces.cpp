@@ -37,7 +37,7 @@ std::vector<char> with_labels(const Corpus& corpus) {
 // occur.
 //
 // Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, each(add) is called several
-// times, once for each range of rows that fits. Threads each call it and set the bits of their share of the attributes.
+// times, once for each range of rows that fits. Each thread calls it and sets the bits of its share of the attributes.
 template <class Cell, class Each>
 void lay_seen(const std::vector<char>& may, std::int64_t n_cells, int threads, Each each,
               std::vector<std::int64_t>& ptr, std::vector<Cell>& cells) {
@@ -81,7 +81,7 @@ FeatureSet FeatureSet::observed(const Corpus& corpus, std::shared_ptr<const Labe
             if (zeros || value != 0.0) add(x, cell);
         };
     };
-    // visit(t, y', y) for the positions with a known label; y' is negative if unknown.
+    // Calls visit(t, y', y) for the positions with a known label; y' is negative if unknown.
     const auto each_position = [&](auto visit) {
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             auto previous = static_cast<std::int32_t>(numbering.pairs.start());

@@ -73,7 +73,7 @@ class LabelCells {
     LabelCells(int n_labels, const LabelParts* parts) : n_labels_(n_labels), parts_(parts) {}
 
     int size() const { return parts_ == nullptr ? n_labels_ : parts_->n_cells(); }  // Y + P
-    // visit(cell) for the cells of label y: its own, then those of its parts.
+    // Calls visit(cell) for the cells of label y: its own, then those of its parts.
     template <class Visit>
     void for_each(std::uint32_t y, Visit visit) const {
         visit(y);

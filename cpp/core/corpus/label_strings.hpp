@@ -14,8 +14,8 @@ namespace sparsecrf {
 
 inline constexpr std::size_t kLongestNgram = 1000;  // labels; a string of n labels has n^2 / 2 substrings
 
-// If a string is stored, so are all its prefixes and suffixes. Ids: 0 is the empty string, 1 + y the label y, 1 + Y the
-// start label, which can only be the first label of a string.
+// If a string is stored, so are all its prefixes and suffixes. Ids: 0 is the empty string, 1 + y is label y, and 1 + Y
+// is the start label, which can only be the first label of a string.
 class LabelStrings {
    public:
     explicit LabelStrings(int n_labels = 0);
@@ -39,8 +39,8 @@ class LabelStrings {
     }
     std::vector<std::int32_t> labels(std::uint32_t id) const;
 
-    // visit(string) for the stored suffixes of `path` up to position t that have at least two labels, shortest first.
-    // path: labels from position 0; a missing label (negative) ends the walk.
+    // Calls visit(string) for the stored suffixes of `path` up to position t that have at least two labels, shortest
+    // first. path: labels from position 0; a missing label (negative) ends the walk.
     template <class Visit>
     void for_each_suffix(const std::int32_t* path, std::int64_t t, Visit visit) const {
         if (path[t] < 0) return;
@@ -72,8 +72,8 @@ class NgramTable {
     struct Entry {
         std::uint32_t attribute, string;
     };
-    // The index of (x, labels), which is added if missing. At least three labels; only the first may be the start label
-    // (Y).
+    // The index of (x, labels), which is added if missing. `labels` has at least three labels, of which only the first
+    // may be the start label (Y).
     std::int64_t add(std::int64_t attribute, std::span<const std::int32_t> labels);
     // The indices of several n-grams, whose labels are concatenated in `labels`. attribute, length: [n].
     std::vector<std::int64_t> add_all(std::span<const std::int32_t> attribute, std::span<const std::int32_t> length,

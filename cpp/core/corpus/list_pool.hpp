@@ -46,7 +46,7 @@ class ListPool {
     }
     double value(std::int64_t entry) const { return value_.empty() ? 1.0 : value_[entry]; }
     bool has_values() const { return !value_.empty(); }
-    // visit(attribute, value) for the entries of a list.
+    // Calls visit(attribute, value) for the entries of a list.
     template <class Visit>
     void for_each(std::uint32_t list, Visit visit) const {
         for (std::int64_t k = begin(list); k < end(list); ++k) visit(id(k), value(k));
@@ -56,8 +56,8 @@ class ListPool {
     const Array<std::uint32_t>& ids() const { return id_; }
     const Array<double>& values() const { return value_; }
 
-    // A copy with attribute x renamed to name[x], or removed if that is kDropped. `name` must increase with x among the
-    // names below `split` and among the others; each list then has the former first, followed by the latter.
+    // A copy with attribute x renamed to name[x], or removed if name[x] is kDropped. `name` must increase with x among
+    // the names below `split` and among the other names; in each list, names below `split` then come first.
     static constexpr std::uint32_t kDropped = 0xffffffffu;
     ListPool renamed(std::span<const std::uint32_t> name, std::uint32_t split, int threads) const;
 

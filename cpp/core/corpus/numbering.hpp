@@ -46,7 +46,7 @@ struct LabelPairs {
     std::uint32_t n_labels;  // Y
 };
 
-// visit(k, y', y) for ascending pairs, with one division per row instead of one per pair.
+// Calls visit(k, y', y) for ascending pairs, with one division per row instead of one per pair.
 template <class Visit>
 void for_each_pair(std::span<const std::uint32_t> pairs, int n_labels, Visit visit) {
     const auto Y = static_cast<std::uint32_t>(n_labels);

@@ -48,7 +48,7 @@ class Chain {
     // Best path; labels: [P], scores: [N]
     void viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
                  std::span<double> scores) const;
-    // The k best paths of one sequence, best first; fewer if there are not as many.
+    // The k best paths of one sequence, best first; fewer if fewer exist.
     std::vector<Labelling> nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
                                  const Constraints& constraints) const;
     // The same for every sequence. out: [N]

@@ -10,7 +10,7 @@
 namespace sparsecrf {
 
 struct Constraints {
-    std::int64_t n_labels = 0;            // Y of the model they are for; 0 means any
+    std::int64_t n_labels = 0;            // Y of the model that they apply to; 0 means any
     std::vector<std::uint8_t> allowed;    // [P, Y] nonzero where a label is allowed; empty means everywhere
     std::vector<std::uint8_t> forbidden;  // [Y + 1, Y] nonzero where a pair is forbidden (row Y: start); empty if none
     std::vector<std::int32_t> fixed;      // [P] a label, or kMissing if free; empty means all free

@@ -5,11 +5,12 @@
 
 namespace sparsecrf {
 
-// Compares a forward plus a backward product with `entries` nonzero lambda among n_labels^2. n_matrices of that size
-// are used alternately; their total size determines the cache level.
+// Compares the costs of one forward and one backward product with a matrix that has `entries` nonzero lambda among
+// n_labels^2. n_matrices matrices of that size are used alternately; their total size determines the cache level.
 bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t n_matrices);
 
-// Compares expectations of `candidates` individual label pairs with expectations of all pairs by outer products.
+// Compares the cost of computing expectations of `candidates` label pairs one by one with the cost of computing those
+// of all pairs by outer products.
 bool pairs_are_cheaper(std::size_t candidates, int n_labels, std::size_t n_matrices);
 
 }  // namespace sparsecrf

@@ -3,8 +3,7 @@
 // Column j of a corpus is an attribute like any other, but it occurs at every position, so its features are summed as
 // matrices: with X [P, d] the columns, W [d, Y] the weights and p_t the marginals,
 //
-//   s_t(y) += sum_j X(t, j) W(j, y)          E(j, y) = sum_t w X(t, j) p_t(y)      h(j, y) = sum_t w X(t, j)^2 p (1 -
-//   p)
+//   s_t(y) += sum_j X(t, j) W(j, y)     E(j, y) = sum_t w X(t, j) p_t(y)     h(j, y) = sum_t w X(t, j)^2 p (1 - p)
 #pragma once
 
 #include <cstdint>

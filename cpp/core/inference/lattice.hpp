@@ -11,18 +11,18 @@
 
 namespace sparsecrf {
 
-// The corrected label pairs of a sequence, from the rest lists. Position t has [ptr[t], ptr[t + 1]).
+// The corrected label pairs of a sequence, from the rest lists. Position t has the entries [ptr[t], ptr[t + 1]).
 struct RestPairs {
     std::vector<std::int64_t> ptr;
     std::vector<std::uint32_t> pair;  // numbered as in LabelPairs
     std::vector<double> delta;        // sum of lambda over the rest list
     std::vector<double> range;        // [T] largest minus smallest delta, including 0
-    std::vector<double> weight;       // E of the base matrix, and
-    std::vector<double> growth;       // exp(delta) - 1; both set by forward in the linear domain
+    std::vector<double> weight;       // E of the base matrix; set by forward in the linear domain
+    std::vector<double> growth;       // exp(delta) - 1; likewise
     std::vector<double> p;            // probability of the pair
     std::vector<double> extra;        // p minus its value under the base matrix alone; 0 in the log domain
-    // visit(pair, p - b, p^2 - b^2) for the pairs of position t for which this is nonzero, where b is the probability
-    // under the base matrix alone. With extra = p - b, the second is extra (2 p - extra).
+    // Calls visit(pair, p - b, p^2 - b^2) for the pairs of position t with p != b, where b is the probability under the
+    // base matrix alone. With extra = p - b, the second is extra (2 p - extra).
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {
         for (std::int64_t k = ptr[t]; k < ptr[t + 1]; ++k) {
@@ -62,7 +62,7 @@ struct NgramLattice {
     bool logarithmic = false;
 
     // If the sequence was processed side by side with others (ngram_batch.hpp), only place and weight of the above are
-    // set, and cells [ptr[t], ptr[t + 1]) of
+    // set, and position t has the cells [ptr[t], ptr[t + 1]) of `special` and `listed`.
     bool together = false;
     std::vector<std::int64_t> special_ptr, listed_ptr;
     std::vector<double> special;  // mass of the histories before t that are special after t - 1 (NgramTables)
@@ -79,7 +79,7 @@ struct NgramLattice {
         if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
         return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
     }
-    // The extras of the pairs at t; ask for pairs in ascending order.
+    // The extras of the pairs at t; look up pairs in ascending order.
     class Extras {
        public:
         Extras(const NgramLattice& of, std::int64_t t) {

@@ -21,7 +21,7 @@ class LatticeScores {
     const double* dense_scores(const Lattice& lattice, std::int64_t t);
     // The same for the start row, [Yp].
     const double* start_scores(const Lattice& lattice);
-    // The one of the two that applies to position t.
+    // start_scores at the first position, otherwise dense_scores.
     const double* pair_scores(const Lattice& lattice, std::int64_t t) {
         return t == 0 ? start_scores(lattice) : dense_scores(lattice, t);
     }

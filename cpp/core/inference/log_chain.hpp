@@ -32,16 +32,16 @@ class LogPairs {
     const double *lambda_, *v_;
     std::size_t stride_;
     const double* alpha_;            // null at the first position, where all pairs begin with the start label
-    const double* known_ = nullptr;  // with label n-grams: the probabilities
+    const double* known_ = nullptr;  // with label n-grams: the pair probabilities
 };
 
 class LogChain {
    public:
     explicit LogChain(const Potentials& potentials);
 
-    // alpha, v and log Z. Throws UnsatisfiableError if no path is possible.
+    // Computes alpha, v and log Z. Throws UnsatisfiableError if no path is possible.
     void forward(LatticeScores& scores, Lattice& lattice);
-    // v, p and the pairs of the rest lists, for positions from `first` on.
+    // Computes v, p and the pairs of the rest lists, for positions from `first` on.
     void backward(LatticeScores& scores, Lattice& lattice, std::int64_t first);
     LogPairs pairs(LatticeScores& scores, const Lattice& lattice, std::int64_t t) const {
         return {lattice, t, lattice.ngrams.any() ? nullptr : scores.pair_scores(lattice, t), n_labels_, stride_};
@@ -61,7 +61,7 @@ class LogChain {
     std::vector<std::vector<double>> log_mass_;  // [T] states after a position: labels, then histories
 };
 
-// Throws if the sum log_c at position t is not usable.
+// Throws unless the sum log_c at position t is finite.
 void check_log_sum(const Lattice& lattice, std::int64_t t, double log_c);
 
 }  // namespace sparsecrf

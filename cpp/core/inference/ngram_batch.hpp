@@ -82,7 +82,8 @@ class NgramBatch {
     // Fills rows with the masses of the histories before the positions.
     void lay_masses(const Chunk& chunk, NgramRows& rows);
     void lay_weights(const Chunk& chunk, NgramRows& rows);
-    // Stores the special masses after a position. node: its lane of the node rows, or null if there are no arcs.
+    // Stores the special masses after a position. node: the sequence's lane of the node rows, or null if there are no
+    // arcs.
     void keep_special(std::uint32_t item, std::int64_t t, const double* node);
     bool backward();
     void backward_one(std::uint32_t item, std::int64_t t);
@@ -90,13 +91,13 @@ class NgramBatch {
     void onward(const Chunk& chunk, std::size_t lane);
     // Sets the extras of the rest list's pairs at t, and beta of the previous position. node: as above.
     void leave(std::uint32_t item, std::int64_t t, double total, const double* node);
-    // Stores the data of the histories between t - 1 and t that position t - 1 needs. mass, rise: their lane of the
-    // rows.
+    // Stores the data of the histories between t - 1 and t that position t - 1 needs. mass, rise: the sequence's lane
+    // of the rows.
     void keep_histories(std::uint32_t item, std::int64_t t, const double* mass, const double* rise);
-    // visit(index, E) for the histories after t whose mass is not simply alpha e / c.
+    // Calls visit(index, E) for the histories after t whose mass is not simply alpha e / c.
     template <class Visit>
     void for_each_special(const Lattice& lattice, std::int64_t t, Visit visit) const;
-    bool waits(const Lattice& lattice, std::int64_t t) const {  // whether it has arcs
+    bool waits(const Lattice& lattice, std::int64_t t) const {  // whether position t has arcs
         const auto& places = lattice.ngrams.place;
         return t < lattice.length && places[t] != nullptr && places[t]->arcs_id != 0;
     }

@@ -15,8 +15,8 @@
 
 namespace sparsecrf {
 
-inline constexpr double kLargeTerm = 0x1p10;  // a sum over label n-grams that should be a probability has lost
-                                              // precision
+// With a larger term, a sum over label n-grams that should be a probability has lost precision.
+inline constexpr double kLargeTerm = 0x1p10;
 
 // Not thread-safe: one per thread. Does nothing at positions where n-grams have no effect. Methods return false if the
 // linear domain is not safe.
@@ -74,7 +74,7 @@ class NgramCorrection {
     AlignedVector<double> ones_, touched_;  // [Yp] touched_: u before the correction
 };
 
-// Allocates the cells of a sequence whose places are set, for its domain.
+// Allocates the cells of a sequence whose places are set, for its domain (linear or log).
 void lay_ngrams(NgramLattice& of);
 
 }  // namespace sparsecrf

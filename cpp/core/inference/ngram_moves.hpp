@@ -31,8 +31,8 @@ class NgramMoves {
         inner_.assign(n, {});
         for (std::uint32_t g = arcs.n_leaves(); g < arcs.n_arcs(); ++g) inner_[arcs.history[g]].push_back(g);
         if (!all_) return;
-        // arcs_(history, a): the longest arc that is a suffix of the two. If the history has none for a, the one of its
-        // suffix.
+        // arcs_(history, a): the longest arc that is a suffix of history a. If the history has no arc for a, this is
+        // the arc of its suffix.
         arcs_.assign(n * Y, kNoString);
         for (std::uint32_t h = 0; h < n; ++h) {
             const std::uint32_t suffix = arcs.before->suffix[h];
@@ -52,7 +52,7 @@ class NgramMoves {
         return r < n_labels_ ? static_cast<std::uint32_t>(r) : place_->arcs->before->label[r - n_labels_];
     }
 
-    // visit(a, arc or kNoString, log X, state after) for every label a.
+    // Calls visit(a, arc or kNoString, log X, state after) for every label a.
     template <class Visit>
     void for_each(std::size_t r, Visit visit) const {
         const std::uint32_t* arcs = first_ || r < n_labels_ ? nullptr : arcs_.data() + (r - n_labels_) * n_labels_;
@@ -66,8 +66,8 @@ class NgramMoves {
         }
     }
 
-    // visit(r, a, log X, state after) for every label a with an arc after state r, using the longest one; sets seen[a]
-    // = r. seen: [Y], must not contain r on entry.
+    // Calls visit(r, a, log X, state after) for every label a with an arc after state r, using the longest one; sets
+    // seen[a] = r. seen: [Y], must not contain r on entry.
     template <class Visit>
     void for_each_arc(std::uint32_t r, std::vector<std::uint32_t>& seen, Visit visit) const {
         if (first_ || r < n_labels_) return;
@@ -92,7 +92,7 @@ class NgramMoves {
         return target == kNoString ? a : n_labels_ + target;
     }
     std::uint32_t label_of(std::uint32_t arc) const { return place_->pair_label[place_->arcs->pair_of[arc]]; }
-    // visit(arc) for the arcs of history h itself.
+    // Calls visit(arc) for the arcs of history h itself.
     template <class Visit>
     void for_each_own(std::uint32_t h, Visit visit) const {
         for (std::uint32_t g = place_->arcs->leaf_ptr[h]; g < place_->arcs->leaf_ptr[h + 1]; ++g) visit(g);

@@ -47,7 +47,7 @@ struct Histories {
 
 // Arcs: leaves first, by history, then inner arcs, longest first, so that children precede their parents. A leaf is
 // neither a parent nor a history after t, so it has the same target as its parent. Most arcs are leaves.
-// Nodes: inner arcs, then pairs (those of NgramPlace: first the pairs that arcs end in).
+// Nodes: inner arcs, then pairs (as in NgramPlace: first the pairs that arcs end in).
 struct NgramArcs {
     const Histories* before = nullptr;      // Q_t
     std::vector<std::uint32_t> leaf_ptr;    // [before + 1] leaves of each history

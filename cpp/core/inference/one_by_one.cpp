@@ -136,9 +136,8 @@ const double* OneByOne::column(std::int64_t t, std::int64_t y) {
     return column_.data();
 }
 
-// Read from the right, any other labelling departs from the best one for the last time at some t: it has the best label
-// at t but another one before it. Its score is at most that of the second best prefix that continues with that label.
-// Hence
+// Any other labelling agrees with the best one from some t on but differs from it at t - 1. Its score is at most that
+// of the second best prefix that continues with the best label at t. Hence
 //
 //   margin = min over t of (best minus second best of { epsilon_{t-1}(y') + lambda(y', y_t) : y' }), with the end as
 //            one more position, where lambda is 0.

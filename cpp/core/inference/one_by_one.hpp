@@ -34,8 +34,8 @@ class OneByOne {
     // -infinity, then call add_scored, which returns false if pairs differ between positions and own_pairs is off.
     double* scores() { return scores_.data(); }
     bool add_scored(std::vector<Attribute>& bigram);
-    // The same with own_pairs, for attributes without values; the first n_common of them, or many positions
-    // together, recur.
+    // The same with own_pairs, for attributes without values. The first n_common attributes are a list that recurs at
+    // many positions.
     void add_scored(std::span<const std::uint32_t> bigram, std::size_t n_common);
     bool own_pairs() const { return pairs_.has_value(); }
     // The number of doubles per position.
@@ -68,7 +68,7 @@ class OneByOne {
     std::int64_t length_ = 0;              // T so far
     std::optional<Tables> start_, inner_;  // most recent tables for the first position and for later ones
     AlignedVector<double> epsilon_;        // [T, Yp] best score of the prefixes that end in each label
-    // If every position has its own matrix: the number of a common one, and the attributes that change it.
+    // If every position has its own matrix: the number of a shared matrix, and the attributes that change it.
     struct Own {
         std::uint32_t matrix;
         std::size_t end;  // in rest_

@@ -1,6 +1,6 @@
 // Scores of label pairs at positions with individual matrices. Few lists of attributes account for most positions: the
-// matrix of such a list is summed once and kept. Further attributes of a position, which are rare, change single cells
-// of it and are taken back afterwards. (Transition lays out one matrix for many positions.)
+// matrix of such a list is summed once and kept. The other attributes of a position, which are rare, change single
+// cells of the matrix; the changes are undone afterwards. (Transition lays out one matrix for many positions.)
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class PairRows {
     // m(., y): [Yp], padded with -infinity
     const double* column(std::uint32_t matrix, std::int64_t y) const { return scores(matrix) + size_ + y * Yp_; }
 
-    // Adds the weights of attributes to a matrix, but not to its columns; undo() takes the last call back.
+    // Adds the weights of attributes to a matrix, but not to its columns; undo() reverts the last call.
     void add(std::uint32_t matrix, std::span<const std::uint32_t> attributes);
     void undo(std::uint32_t matrix);
     // column(y') += sum of lambda[x, y', y] over the attributes x
@@ -44,7 +44,7 @@ class PairRows {
     static constexpr int kRecentBits = 11;
     static int size_of(int n_labels) { return (n_labels + 1) * padded(n_labels); }
 
-    // `matrix`, for a list that is not recent.
+    // The same as `matrix`, for a list that is not among the recent ones.
     std::uint32_t look_up(std::span<const std::uint32_t> list);
 
     struct Row {

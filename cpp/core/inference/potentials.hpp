@@ -24,9 +24,9 @@ enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // For any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the pairs
-    // of the feature set, for weights that change often; if null, recomputed for every matrix. `forbidden`: [Y + 1, Y]
-    // nonzero where a label pair is forbidden, or null; not with `pairs`. Keeps references to all of these.
+    // Usable with any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the
+    // pairs of the feature set, for weights that change often; if null, recomputed for every matrix. `forbidden`: [Y +
+    // 1, Y] nonzero where a label pair is forbidden, or null; not with `pairs`. Keeps references to all of these.
     Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,
                const BasePairs* pairs = nullptr, const std::uint8_t* forbidden = nullptr);
 
@@ -57,8 +57,8 @@ class Potentials {
     Kernel kernel() const { return kernel_; }
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
-    const LabelParts* parts() const { return features_->parts.get(); }  // label parts, or null
-    const LabelParts* classes() const {                                 // the same if class pairs have features
+    const LabelParts* parts() const { return features_->parts.get(); }  // null if there are none
+    const LabelParts* classes() const {                                 // null unless class pairs have features
         return features_->n_class() == 0 ? nullptr : features_->parts.get();
     }
 

@@ -55,15 +55,15 @@ class Recursion : public LatticeScores {
     // forward on the same lattice.
     void backward(Lattice& lattice, std::int64_t first = 0);
 
-    // p_t(c', c) for all class pairs, [C, C]; at a first position p_t(start, c), [C]. Needs backward.
+    // p_t(c', c) for all class pairs, [C, C]; at the first position p_t(start, c), [C]. Needs backward.
     void class_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // p_t(y', y) for all pairs. out: [Y + 1, Y]. Needs backward.
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
-    // visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward. Handles
-    // one pair at a time, which is right for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over positions
-    // are outer products, sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily computes them over the positions of a
-    // block, in tiles, SgdStep over those of one sequence, with E from `renew`. Sharing one implementation would make
-    // one of the two slower.
+    // Calls visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward.
+    // Handles one pair at a time, which is right for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over
+    // positions are outer products, sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily computes them over the positions
+    // of a block, in tiles, SgdStep over those of one sequence, with E from `renew`. Sharing one implementation would
+    // make one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
     // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] stride + y']; columns[y]

@@ -175,7 +175,7 @@ bool Transition::class_sums(const double* alpha, const double* v, double* out) c
             exact = exact && out[i * C + c] <= kLarge;
         }
     }
-    // Skips rows whose terms are all below rounding error, which is most of them.
+    // Skips rows whose terms are all below rounding error; most rows are.
     constexpr double kNegligible = 0x1p-75;
     const LabelPairs numbers(n_labels_);
     const double largest = *std::max_element(v, v + n_labels_);

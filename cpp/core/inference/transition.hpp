@@ -41,7 +41,7 @@ struct ClassScores {
     double of(std::uint32_t previous, std::uint32_t y) const { return score[parts->class_pair(previous, y)]; }
 };
 
-// visit(k, index of row[k] in pairs) for ascending `row`, a subset of ascending `pairs`.
+// Calls visit(k, index of row[k] in pairs) for ascending `row`, a subset of ascending `pairs`.
 template <class Visit>
 void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uint32_t> pairs, Visit visit) {
     if (row.size() == pairs.size()) {
@@ -61,8 +61,8 @@ class Transition {
    public:
     // `scores` of this list, including the start row; -infinity forbids a pair. `n_matrices`: number of matrices used
     // alternately. If the pairs are unchanged, the layout is kept; storage is always reused.
-    // `classes`: scores of pairs without an entry in `scores`, instead of 0; `scores` then include those of their
-    // classes. Keeps a reference to its parts. Null means no label classes.
+    // `classes`: scores of pairs without an entry in `scores`, instead of 0; `scores` must then include the scores of
+    // the classes. Keeps a reference to its parts. Null means no label classes.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
                 const ClassScores* classes = nullptr);
     // After `assign`: the same pairs (all of them, including the start row, in ascending order) with new finite scores;

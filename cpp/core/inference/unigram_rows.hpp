@@ -60,8 +60,8 @@ class UnigramRows {
         sum.add(labels_.data() + row.begin, weights_.data() + row.begin, row.n, value);
     }
     int n_cells_padded() const { return cell_stride_; }  // Cp
-    // Computes label scores from cell scores: s [Yp], padded with -infinity. May be the same array if labels have no
-    // parts.
+    // Computes label scores from cell scores: s [Yp], padded with -infinity. Both may be the same array if labels have
+    // no parts.
     void fold(const double* cells, double* s) const;
 
     // s(y) = sum_{x in list} v mu[x, y], including the parts of y; the entries of the list are rows.  s: [Yp], padded

@@ -4,8 +4,8 @@
 namespace sparsecrf {
 namespace {
 
-// Whether rows match the model; in documents their last column may be a label. A model without a number of columns
-// ignores those that its template does not need.
+// Whether rows match the model; in documents their last column may be a label. A model without a fixed number of
+// columns ignores columns that its template does not need.
 bool fits(const ModelParts& model, bool in_documents, const Rows& rows) {
     const std::int64_t found = rows.n_columns, expected = model.n_columns;
     if (expected == 0) return found >= model.lines->n_columns();

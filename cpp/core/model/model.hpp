@@ -32,8 +32,8 @@ struct LabelOptions {
     std::int64_t nbest = 1;                    // labellings per sequence
     bool headers = false;                      // write a line "# rank probability score" before each labelling
     bool probability = false;                  // write the marginal probability after each label
-    bool distribution = false;                 // and all labels with theirs, most probable first, as label:probability
-    bool force = false;                        // keep the labels in the file that the model knows
+    bool distribution = false;                 // write all labels as label:probability, most probable first
+    bool force = false;                        // keep each label in the file that the model knows
     bool token_scores = false;                 // write the score of its position after each label
     bool bytes = false;                        // columns are arbitrary bytes instead of UTF-8 text
     bool ragged = false;                       // lines may differ in their number of columns, see ColumnOptions
@@ -58,7 +58,7 @@ class Session {
     const Chain& chain_;
     TokenEncoder encoder_;
     OneByOne decoder_;                   // for attributes
-    std::unique_ptr<RowLabeller> rows_;  // for rows; null if they need a corpus
+    std::unique_ptr<RowLabeller> rows_;  // for rows; null if labelling them needs a corpus
 };
 
 // Thread-safe: nothing changes after construction except caches protected by mutexes and an atomic count.
@@ -79,7 +79,8 @@ class Model {
     // Labels rows of columns. Null if labelling needs a corpus: there is no template, or the model uses more than
     // attribute scores.
     std::unique_ptr<RowLabeller> row_labeller() const;
-    // The sequences so far whose best labels merged sums could not prove, so that they were labelled from a corpus.
+    // The number of sequences so far that were labelled from a corpus because merged sums could not prove their best
+    // labels.
     std::int64_t n_repeated() const { return n_repeated_; }
     // The number of dense values that the caller must provide for each token; 0 if none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }
@@ -144,7 +145,7 @@ class Sequence {
     // P(y_t = y); out: [T, Y]
     void marginals(std::span<double> out) const;
     double log_partition() const;
-    // The k best labellings, best first; fewer if there are not as many.
+    // The k best labellings, best first; fewer if fewer exist.
     std::vector<Labelling> nbest(std::int64_t k) const;
     std::vector<Contribution> contributions(std::span<const std::int32_t> labels) const;
 

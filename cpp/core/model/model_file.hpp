@@ -35,9 +35,10 @@ struct ModelParts {
     const char* bias() const { return lines ? "" : "[bias]"; }
 };
 
-// Throws InputError, with `source` as the file name. Does not read `lines`, nor vectors in a separate file.
+// Throws InputError, with `source` as the file name. Reads neither `lines` nor vectors in a separate file.
 ModelParts read_model(std::span<const std::byte> file, const std::string& source, Check check = Check::everything);
-// Reads these as well, for programs without Python. Looks for files at their original path, then next to `source`.
+// Reads both of these as well, for programs without Python. Looks for files at their original path, then next to
+// `source`.
 ModelParts read_whole_model(std::span<const std::byte> file, const std::string& source,
                             Check check = Check::everything);
 

@@ -30,7 +30,7 @@ Cpuid cpuid(int leaf) {
 }
 unsigned saved_registers() { return static_cast<unsigned>(_xgetbv(0)); }
 #else
-// Not __builtin_cpu_supports: it needs a runtime library that some compilers lack.
+// __builtin_cpu_supports would need a runtime library that some compilers lack.
 Cpuid cpuid(int leaf) {
     Cpuid r;
     __cpuid_count(leaf, 0, r.a, r.b, r.c, r.d);

@@ -6,7 +6,7 @@
 
 namespace sparsecrf {
 
-// What the kernels need to know of a row apart from Z, in one cache line.
+// What the kernels need to know about a row apart from Z, in one cache line.
 struct DualRow {
     double scale;  // -scale S(Z) is the sum of the weights of the row's attributes
     double times;  // multiplicity of the row's change in the line search (dual_step.hpp)

@@ -32,7 +32,7 @@ struct Kernels {
     // out[j] = exp(x[j] - shift), 0 below the smallest normal number, infinity above the largest;  j < n
     void (*exp_shifted)(const double* x, double shift, int n, double* out);
 
-    // alpha = e o u / c, ebar = e / c;  returns c = sum_j e[j] u[j]   (0 leaves alpha and ebar undefined)
+    // alpha = e o u / c, ebar = e / c;  returns c = sum_j e[j] u[j]   (alpha and ebar are undefined if c is 0)
     double (*forward_finish)(const double* e, const double* u, int n, double* alpha, double* ebar);
 
     // v = beta o v (v holds ebar on entry), p = alpha o beta;  returns sum_j v[j]

@@ -1,4 +1,4 @@
-// Rules out most hashes of texts that are not in a table: one bit for each hash, so that a lookup that fails rarely
+// Rules out most hashes of texts that are not in a table, with one bit per hash, so that a lookup that fails rarely
 // reads the table.
 #pragma once
 

@@ -28,8 +28,8 @@ class AttributeLists {
 
     // The recommended maximum number of positions per call of `find`.
     std::int64_t batch_tokens() const { return threads_ > 1 ? 4 * threads_ * kPartTokens : kPartTokens; }
-    // The first of these sequences that make a good batch. The batch is smaller at first, when nearly every attribute
-    // is new and must be recorded, which takes memory.
+    // The first few of these sequences, as many as make a good batch. The batch is smaller at first, when nearly every
+    // attribute is new and must be recorded, which takes memory.
     std::span<const Rows> first_of(std::span<const Rows> sequences, const Names& names) const;
 
     // Builds the lists of these sequences. start, features: as for SequenceEncoder.

@@ -23,7 +23,7 @@ namespace sparsecrf {
 // Not thread-safe.
 class ComposedIds {
    public:
-    // The filter is that of the table; it must outlive this object.
+    // The filter must belong to the table and outlive this object.
     ComposedIds(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> table,
                 const AttributeFilter& filter);
 
@@ -110,7 +110,7 @@ class ComposedIds {
         std::uint32_t id = kAbsent;
     };
     void group_lines();
-    // Makes single lines of the groups whose values rarely recur.
+    // Splits groups whose values rarely recur into single lines.
     void drop_groups();
     void read_parts(std::size_t source);
     Part beyond(const Template::Item& item, std::size_t k) const;

@@ -9,7 +9,7 @@
 
 namespace sparsecrf {
 
-// Eight bytes at a time; the last eight may overlap those before.
+// Hashes eight bytes at a time; the last eight may overlap the previous ones.
 std::uint64_t KnownRows::hash(std::string_view line) {
     constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ull;
     const char* p = line.data();

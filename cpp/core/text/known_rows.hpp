@@ -29,7 +29,7 @@ class KnownRows {
         sparsecrf::prefetch(&slots_[hash & (slots_.size() - 1)]);
     }
     const Row& operator[](std::uint32_t number) const { return rows_[number]; }
-    // Whether so much is kept that it should be cleared. Lines and cells stay where they are until then.
+    // Whether this holds so much that it should be cleared. Lines and cells stay where they are until then.
     bool full() const { return rows_.size() > kMostRows || lines_.n_bytes + cells_.n_bytes > kMostBytes; }
     void clear();
 

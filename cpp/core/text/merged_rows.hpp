@@ -24,13 +24,13 @@ namespace sparsecrf {
 // Not thread-safe.
 class MergedRows {
    public:
-    // The attributes of the chain are those of the table, which must not change. The chain must outlive this object.
+    // The chain must have the attributes of the table, which must not change. The chain must outlive this object.
     MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain);
 
     // Starts a sequence; `rows` must outlive it. Returns false if this class cannot handle it.
     bool read(const Rows& rows);
     // s: [Yp], padded with -infinity. Sets `pairs` to the attributes of t that condition label pairs, those of lines
-    // that read at most one cell first, and returns how many these are.
+    // that read at most one cell first, and returns the number of the latter.
     std::size_t score(std::int64_t t, double* s, std::vector<std::uint32_t>& pairs);
     // Call this when rows are renumbered.
     void renumber() { renumbered_ = true; }
@@ -77,8 +77,7 @@ class MergedRows {
     ComposedIds composed_;
     std::vector<Group> groups_;
     std::vector<Column> columns_;                   // the template's columns
-    std::vector<std::uint32_t> constant_, others_;  // lines without macros; lines that are neither constant, grouped
-                                                    // nor in composed_
+    std::vector<std::uint32_t> constant_, others_;  // lines without macros; lines not in constant_, groups_, composed_
     const Rows* sequence_ = nullptr;
     bool renumbered_ = false;
     std::vector<const Merged*> here_;  // [T, groups] cached sums, or null

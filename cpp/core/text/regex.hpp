@@ -6,8 +6,8 @@
 //   *  the previous character any number of times, as few as possible    ?  the previous character once if possible
 //
 // Classes are ASCII. A character is a UTF-8 character or, as in Wapiti itself, a byte. An expression has at most 1000
-// characters and classes and 64 repeats. The time of a search is at most their number times the length of the text; the
-// memory is proportional to their number.
+// characters and classes and 64 repeats. The time of a search is at most the number of characters and classes times the
+// length of the text; the memory is proportional to that number.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class Regex {
 
     // Length of the first character of `text` if the item matches it, otherwise 0.
     std::size_t step(const Item& item, std::string_view text) const;
-    // Length of that character.
+    // Length of the first character of `text`.
     std::size_t length_of_first(std::string_view text) const;
     struct Search;
 

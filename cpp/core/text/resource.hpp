@@ -54,7 +54,8 @@ class Resource {
     // never wait for another thread, which would not exist in a forked child.
     void prepare(bool fold) const { index(fold); }
 
-    // The class of a word in a table; fold: of the first word that is equal in lower case. nullopt if no word matches.
+    // The class of a word in a table; fold: the class of the first word that is equal in lower case. nullopt if no word
+    // matches.
     std::optional<std::uint32_t> class_of(std::string_view word, const TextHash& hash, bool fold) const;
     // The marks of a lexicon for the words of a column.
     void match(const Rows& rows, std::int64_t column, bool fold, LexiconMarks& out) const;

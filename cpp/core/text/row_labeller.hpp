@@ -24,8 +24,8 @@ namespace sparsecrf {
 // Not thread-safe.
 class RowLabeller {
    public:
-    // The attributes of the chain are those of the table; the chain must outlive this object. start: as for
-    // SequenceEncoder. n_repeated: counts the sequences that need Chain::viterbi; must outlive this object, too.
+    // The chain must have the attributes of the table and outlive this object. start: as for SequenceEncoder.
+    // n_repeated: counts the sequences that need Chain::viterbi; must outlive this object, too.
     RowLabeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain,
                 bool start, std::atomic<std::int64_t>& n_repeated);
 
@@ -33,7 +33,7 @@ class RowLabeller {
     static bool fits(const Template& lines, const Chain& chain);
     // Appends the labels that Chain::viterbi would find. The sequence must not be empty.
     void label(const Rows& rows, std::vector<std::int32_t>& labels);
-    // For readers of the rows; changes when rows have been labelled.
+    // Pass this to readers of the rows; labelling changes it.
     KnownRows& known() { return known_; }
 
    private:

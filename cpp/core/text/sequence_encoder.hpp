@@ -90,7 +90,7 @@ class SequenceEncoder {
         unigram_.push_back({id, value});
         if (pairs_ && conditions_pairs && id != bias_) bigram_.push_back({id, value});
     }
-    // Before adding a sequence: its words, if they have vectors.
+    // If words have vectors: call begin_words before adding a sequence, then add_word for each of its words.
     void begin_words() { words_here_.clear(); }
     void add_word(std::string_view word) { words_here_.push_back(options_.words.of(word, TextHash(word))); }
     bool wants_words() const { return options_.words.asked_for(); }

@@ -115,7 +115,7 @@ class Template {
     static bool is_known(const Item& item) { return item.macro != 't' && item.macro != 'm' && !item.lower; }
     // Whether an item is a lexicon lookup, which depends on the neighbouring rows.
     bool is_lexicon(const Item& item) const { return item.macro == 'f' && functions_[item.index].is_lexicon(); }
-    // The text of such an item for row `row`; nullopt for a boundary cell far from the ends.
+    // The text of an item with is_known for row `row`; nullopt for a boundary cell far from the ends.
     static constexpr std::int64_t kNear = 4;
     std::optional<HashedText> known(const Item& item, const Rows& rows, const WordValues& values,
                                     std::int64_t row) const;
@@ -129,7 +129,7 @@ class Template {
     std::optional<Cell> only_cell(std::int64_t line) const;
 
     // For a row outside a sequence: its index among the boundary cells near the ends, [2 kNear], those before the
-    // sequence first; -1 if it is further away.
+    // sequence first; -1 if the row is further away.
     static std::int64_t near_index(std::int64_t row, std::int64_t length) {
         const std::int64_t distance = row < 0 ? -row : row - length + 1;
         return distance > kNear ? -1 : distance - 1 + (row < 0 ? 0 : kNear);
@@ -142,17 +142,17 @@ class Template {
 
     // The attribute of a line at position t of a sequence.
     void expand(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t, Expansion& out) const;
-    // Its id in a table, or nullopt. May modify `scratch`.
+    // The id of this attribute in a table, or nullopt. May modify `scratch`.
     std::optional<std::uint32_t> find(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                                       const StringTable& table, Expansion& scratch) const;
-    // Its hash, and whether it equals `text`; nullopt if this needs text that has to be generated.
+    // The hash of this attribute, and whether it equals `text`; nullopt if that needs text that has to be generated.
     std::optional<std::uint64_t> hash(std::int64_t line, const Rows& rows, const WordValues& values,
                                       std::int64_t t) const;
     std::optional<bool> is(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                            std::string_view text) const;
 
    private:
-    // What the hash of a line needs of a macro.
+    // What hashing a line needs to know about a macro.
     struct Step {
         char macro;  // 'x', 'f' or 'e'
         Row row;

@@ -24,7 +24,7 @@ class TextEncoder {
     // start: whether bigram attributes of the first position condition the pair (start, label).
     // missing: the text of an unknown label, or empty. between_labels: the separator of the labels of a set; empty
     // without label sets. share: as for CorpusBuilder. words: the words of positions, whose vectors become dense
-    // columns. threads: for column files, 0 uses all cores. features: of a model, as for SequenceEncoder.
+    // columns. threads: for column files, 0 uses all cores. features: features of a model, as for SequenceEncoder.
     TextEncoder(Names attributes, Names labels, bool start, std::string missing = {}, std::string between_labels = {},
                 bool share = true, WordRows words = {}, int threads = 1, const FeatureSet* features = nullptr)
         : sequences_(
@@ -34,8 +34,8 @@ class TextEncoder {
           missing_(std::move(missing)),
           between_labels_(std::move(between_labels)) {}
 
-    // Adds all sequences of the reader's piece; the last column is the label. On an error, which is always that of the
-    // first invalid sequence, the sequences before it have been added.
+    // Adds all sequences of the reader's piece; the last column is the label. Throws the error of the first invalid
+    // sequence, after adding the sequences before it.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
     // The same, but is_labelled decides whether the last column is the label, for the whole piece. It throws for a
     // sequence that does not fit the template, and is called again only if the result could differ; `where`: file and

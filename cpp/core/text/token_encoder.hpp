@@ -90,7 +90,7 @@ class TokenEncoder {
         bool skip_empty;   // skip a sequence without tokens instead of throwing
         std::shared_ptr<const Template> lines;  // generates the attributes and determines which condition pairs; null:
                                                 // no template
-        PairRule pairs;       // without `lines`; for a model also with `lines`, to skip those without pair features
+        PairRule pairs;       // without `lines`; for a model also with `lines`, to skip pairs without features
         WordRows words = {};  // words of positions, whose vectors become dense columns
         int threads = 1;      // for rows with `lines`; 0 means all cores
     };
@@ -108,8 +108,8 @@ class TokenEncoder {
     // The label that denotes this set.
     std::int32_t label_set(std::vector<std::int32_t> ids) { return sequences_.builder().label_set(std::move(ids)); }
 
-    // Whether enough positions are pending that encoding is worth releasing the GIL, which costs more than a short
-    // sentence, or waking threads.
+    // Whether so many positions are pending that encoding them is worth releasing the GIL, which takes longer than
+    // encoding a short sentence, or waking threads.
     bool full() const { return labels_of_.size() >= kMostPending; }
     // Whether `encode` cannot fail on the last sequence. Errors name the sequence being read, so a sequence that could
     // fail must not stay pending.
@@ -120,7 +120,7 @@ class TokenEncoder {
     // Encodes the only pending sequence, whose attributes are in a matrix instead of tokens().
     void encode(const MatrixRows& rows);
     // Appends the best labels of all sequences ended since the last corpus and discards the sequences. Returns false,
-    // without changes, if this needs a corpus. Without and with a template:
+    // without changes, if this needs a corpus. The overloads are for models without and with a template.
     bool label(OneByOne& decoder, std::vector<std::int32_t>& labels);
     bool label(RowLabeller& labeller, std::vector<std::int32_t>& labels);
     // The corpus of all sequences ended since the last call. sort_labels: renumber labels by name, so that ids do not

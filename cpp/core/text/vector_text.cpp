@@ -72,8 +72,8 @@ void VectorText::add(std::string_view piece) {
     }
 }
 
-// Numbers are counted from the end because a word may contain spaces (some in GloVe do). A word cannot end with a
-// number: the line then has one too many.
+// Numbers are counted from the end because a word may contain spaces (in GloVe, some do). A word cannot end with a
+// number, because the line would then have one number too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();
     std::string_view rest = line_ == 1 && line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;

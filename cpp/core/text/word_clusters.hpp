@@ -1,5 +1,5 @@
-// Clusters words from raw text: Brown's objective, with exchange instead of his first greedy stage, and his merges for
-// the paths.
+// Clusters words from raw text: maximizes Brown's objective by exchange instead of his greedy first stage, and computes
+// the paths by his merges.
 //
 // N(a, b) is how often a word of class a precedes one of class b; R and L are its row and column sums. Under the class
 // bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al. 1998),

@@ -16,7 +16,7 @@ CharClass class_of_first(const Utf8Character& first) {
     return first.code == Utf8Character::kNone ? CharClass::rest : class_of(first.code);
 }
 
-// Most cells are, and their characters are their bytes.
+// Most cells are ASCII; their characters are their bytes.
 bool is_ascii(std::string_view cell) {
     unsigned char all = 0;
     for (const char c : cell) all |= static_cast<unsigned char>(c);
@@ -207,7 +207,7 @@ void WordValues::number_known(const Rows& rows) {
 
 std::uint32_t WordValues::number(Column& column, const HashedText& word) {
     const auto same = [&](std::string_view other) { return same_text(word.text, other); };
-    if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // a filler, in some columns
+    if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // some columns repeat a filler
     if (const auto known = column.words.find_if(word.hash.value, same)) return column.last = *known;
     const std::uint32_t made = column.last = column.words.intern({&word.text, 1}, word.hash);
     for (const std::size_t f : column.functions) {

@@ -64,7 +64,7 @@ class WordValues {
     }
 
    private:
-    // Cached per column across sequences.
+    // Limits of the cache of a column, which is kept across sequences.
     static constexpr std::uint32_t kMostWords = 1 << 14;
     static constexpr std::size_t kMostBytes = 8 << 20;  // total size of words and values
     static constexpr std::uint32_t kUnknown = 0xffffffff;
@@ -114,7 +114,7 @@ class WordValues {
     std::vector<Place> places_;            // [F]
     std::vector<Column> columns_;          // C
     std::vector<std::uint32_t> here_;      // [T, C] word numbers
-    std::vector<std::uint32_t> of_known_;  // [rows, C] those of numbered rows, or kUnknown
+    std::vector<std::uint32_t> of_known_;  // [rows, C] word numbers of numbered rows, or kUnknown
     std::size_t n_of_rows_ = 0;            // number of lexicon functions, whose entries can span several words
     Values of_rows_;                       // [T, n_of_rows_]
     std::vector<LexiconMarks> marks_;      // [F], set for the first function of each lexicon

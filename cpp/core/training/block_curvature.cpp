@@ -3,10 +3,10 @@
 //     H_ab = sum_t w_i Cov(f_a(t), f_b(t)) under p_t(y', y)
 //
 // f_a(t) is the value of feature a at position t: v if the labels there match the feature, otherwise 0. With P(a) the
-// probability of its labels and P(a, b) that of both (0 if they exclude each other), Cov = v_a v_b (P(a, b) - P(a)
-// P(b)). This is the second derivative of the loss without the terms that couple different positions; it is positive
-// semidefinite. It is summed over every n-th item and multiplied by n, which is accurate enough for a model of the
-// curvature.
+// probability of its labels and P(a, b) the probability of the labels of both (0 if they exclude each other), Cov = v_a
+// v_b (P(a, b) - P(a) P(b)). This is the second derivative of the loss without the terms that couple different
+// positions; it is positive semidefinite. It is summed over every n-th item and multiplied by n, which is accurate
+// enough for a model of the curvature.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

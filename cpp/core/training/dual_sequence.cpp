@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-// If pair scores differ by more, the sequence is processed in the log domain. Up to here, a label that underflows
+// If pair scores differ by more, the sequence is processed in the log domain. Below this limit, a label that underflows
 // because its own score is 708 below the best has a probability of at most exp(-108): a path through it changes two
 // pairs.
 constexpr double kWidestLinear = 300.0;
@@ -21,7 +21,7 @@ double log_of_sum(const double* x, std::size_t n) {
     return most + std::log(sum);
 }
 
-// visit(row, value) for the bigram attributes at a position
+// Calls visit(row, value) for the bigram attributes at a position
 template <class Visit>
 void for_each_bigram(const DualSpace& space, std::int64_t t, Visit visit) {
     const Corpus& corpus = space.corpus;

@@ -16,7 +16,7 @@ class PairMatrix {
    public:
     PairMatrix(const DualSpace& space, std::int64_t position) : t(position), space_(space) {}
 
-    // From the present weights.
+    // Computes the matrix from the current weights.
     void fill();
 
     std::int64_t t;                   // a position that has the list; below 0: none
@@ -62,7 +62,7 @@ class DualSequence {
     // v d_t for nodes d [T, Yp] and the sums of sum_pairs, into out [rows, pairs].
     const std::vector<std::uint32_t>& pair_rows() const { return rows_; }
     void sum_by_row(const double* nodes, AlignedVector<double>& out);
-    // Without weights: prepares only the lists of positions and pair_rows().
+    // Prepares only the lists of positions and pair_rows(), which do not depend on the weights.
     void take(std::int64_t i);
 
    private:

@@ -4,12 +4,12 @@
 // G = sum_i w_i (E_{u_i} F - F_i) is stored for all features of the model, including zeros, and determines the weights:
 //
 //     theta = argmin_theta  G . theta + rho1 |theta|_1 + rho2/2 |theta|^2 + sum_k kappa_k/2 (theta_k - center_k)^2
-//           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,   S(z) = z - rho1 above rho1, z + rho1 below -rho1, else
-//           0
+//           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,
+//     S(z) = z - rho1 above rho1, z + rho1 below -rho1, else 0
 //
-// With kappa = 0 this is the theta of the elastic net. Many sequences change G of a frequent feature; with a curvature
-// of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this curvature, and
-// moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
+// With kappa = 0 this is the theta of the elastic net. Many sequences change G of a frequent feature, so that with a
+// curvature of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this
+// curvature, and moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
 //
 // Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute
 // n theta to a score and n S(G)^2 to D. Rare words have dozens of them.
@@ -65,7 +65,8 @@ class DualSpace {
     // Sets `times` for batches of this size from the number of sequences in the batch that share a row: the expected
     // number, or the largest possible (dual_step.hpp).
     void set_times(int batch, bool at_worst);
-    // [n + 1] Splits the rows of Z into n shares by number of occurrences: share k has the rows [k] to [k + 1].
+    // [n + 1] Splits the rows of Z into n shares by number of occurrences: share k has the rows from entry k up to
+    // entry k + 1.
     std::vector<std::uint32_t> shares(int n) const;
 
     const Corpus& corpus;
@@ -107,14 +108,15 @@ class DualSpace {
                                      : pair_mass_[(at - Z.size()) / pairs] / n_labels);
     }
     double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
-    // visit(index) for nonzero weights, ascending: all, those of some rows of Z, and those of label pairs.
+    // Call visit(index) for nonzero weights in ascending order: all, those of some rows of Z, and those of label pairs.
     template <class Visit>
     void for_each_place(Visit visit) const;
     template <class Visit>
     void for_each_place_in(std::size_t first, std::size_t end, Visit visit) const;
     template <class Visit>
     void for_each_pair_place(Visit visit) const;
-    // body(block, first, end), in parallel, for blocks of rows of Z and, as the last, one without rows for Z_pairs.
+    // Calls body(block, first, end) in parallel for blocks of rows of Z, and for a last block without rows, for
+    // Z_pairs.
     template <class Body>
     void each_block(Body body);
     std::size_t n_blocks() const;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxPositions = 0xffffffff;  // stored in 32 bits
 
-// visit(x) for every attribute of a position; an attribute in several of its lists is visited more than once.
+// Calls visit(x) for every attribute of a position; an attribute in several of its lists is visited more than once.
 template <class Visit>
 void each_attribute(const Corpus& corpus, std::int64_t position, Visit visit) {
     const auto without_value = [&](std::uint32_t x, double) { visit(x); };

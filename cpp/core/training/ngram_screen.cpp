@@ -47,8 +47,8 @@ class NgramScreen {
     std::int64_t sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
 
    private:
-    // A listed feature at a position. Where only bounds are known, it is likely, its weight is w v, and it contributes
-    // this times min(p, column), where the column holds pair probabilities. For E it contributes w v alpha F q.
+    // A listed feature at a position. For bounds, the feature is likely, its weight is w v, and it contributes w v
+    // min(p, column), where the column holds pair probabilities. For E it contributes w v alpha F q.
     struct Firing {
         std::uint32_t place, column;
         double weight, p;

@@ -1,7 +1,7 @@
 // Online learning from errors, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive
 // updates (Crammer et al. 2006) and adaptive regularization of weights, AROW (Crammer, Kulesza and Dredze 2009). None
-// of them maximizes a likelihood. For models with plain transitions; single-threaded, because every step needs the
-// weights of the previous one.
+// of them maximizes a likelihood. This class needs plain transitions, and is single-threaded because every step needs
+// the weights of the previous one.
 #pragma once
 
 #include <cstdint>

@@ -175,7 +175,7 @@ Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, d
     check(features, w);
     if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
     Prepared& of = prepare(features, w);
-    release_sums(of);  // screening follows the last gradient over a set: free their memory for the sums
+    release_sums(of);  // screening follows the last gradient over a set, so free its sums
     Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
     pass(*of.potentials, item_weights(), {&screen});
     screen.finish(*of.potentials);

@@ -20,7 +20,7 @@
 
 namespace sparsecrf {
 
-// For the dual point with a factor for each sequence.
+// Options of `sequence_factors`.
 struct FactorOptions {
     std::span<const double> thresholds;  // [L] rho1 or, with feature groups, its replacement for each feature
     double rho2;                         // > 0
@@ -72,10 +72,10 @@ class Oracle {
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
-    // For the features with these indices (ascending, at least two labels, none beginning with the start label)
-    // preceded by each label, the start label last: an upper bound on their expectation, and their count
-    // (ngram_screen.cpp).  bound, counts: [L, Y + 1].  Returns the number of items for which the bounds are not exact:
-    // if 0, they are the expectations of all strings that are not in the set.
+    // Takes the features with these indices (ascending, at least two labels, none beginning with the start label) and
+    // extends each by every preceding label, the start label last. Computes the counts of the extended features and
+    // upper bounds on their expectations (ngram_screen.cpp).  bound, counts: [L, Y + 1].  Returns the number of items
+    // for which the bounds are not exact: if 0, they are the expectations of all strings that are not in the set.
     std::int64_t ngram_bounds(const FeatureSet& features, std::span<const double> w,
                               std::span<const std::int64_t> listed, std::span<double> bound, std::span<double> counts);
 

@@ -6,7 +6,7 @@
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
 // where the first two sums cost Y for each large number, of which a position has only a few, and by Cauchy-Schwarz
 //     sum_t s_alpha(y') s_v(y) <= sqrt(sum_t s_alpha(y')^2) sqrt(sum_t s_v(y)^2).
-// E is that of the list, except where a rest list corrects a pair: there alpha E (exp(delta) - 1) v is added if
+// E is the matrix of the list, except where a rest list corrects a pair: there alpha E (exp(delta) - 1) v is added if
 // positive. So U E is an upper bound of the expectation, and a tight one: of 630,000 pairs whose two labels are both
 // frequent enough (screen.hpp), a few thousand are left (benchmarks/record/parts.md).
 #pragma once
@@ -38,8 +38,8 @@ class PairBounds {
 
     // Whether there are any lists.
     bool any() const { return !tables_.empty(); }
-    // Whether the bounds are valid. They are not in the log domain, with label n-grams, or if items have negative
-    // weights.
+    // Whether the bounds are valid. They are invalid if the log domain was used, with label n-grams, or if items have
+    // negative weights.
     bool known() const { return any() && !failed_; }
     // An upper bound of sum_t w p_t(y', y) over the inner positions of one of the lists; needs finish.
     double at(std::uint32_t list, std::uint32_t previous, std::uint32_t y) const {

@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// One forward-backward: a whole sequence, or a sequence with some labels fixed.
+// One forward-backward run: over a whole sequence, or over a sequence with some labels fixed.
 struct Item {
     std::int64_t sequence;
     double weight;       // weight of log Z in the loss; negative for the numerator of a partly labelled sequence

@@ -35,8 +35,8 @@ struct Quadratic {
 };
 
 // Minimizes  g . d + d' B d / 2 + sum_k rho1_k |w_k + d_k| + rho2 |w + d|^2 / 2  over |d_k| <= radius / unit_k by
-// coordinate descent, until the sum of |change| * curvature / unit of a sweep falls to `tolerance` times that of the
-// first. d: [K], zero on entry. Returns the number of sweeps.
+// coordinate descent, until the sum of |change| * curvature / unit of a sweep falls to `tolerance` times its value in
+// the first sweep. d: [K], zero on entry. Returns the number of sweeps.
 int minimize_quadratic(const Quadratic& q, double radius, double tolerance, int max_sweeps, std::span<double> d);
 
 }  // namespace sparsecrf

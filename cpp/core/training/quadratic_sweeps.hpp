@@ -8,7 +8,7 @@
 namespace sparsecrf {
 
 // sweep(moves) visits all n coordinates: moves[k] becomes |change| * curvature / unit; step(k) visits one and returns
-// the same. Ends when the sum of a sweep falls to `tolerance` times that of the first. Returns the number of sweeps.
+// the same. Ends when the sum of a sweep falls to `tolerance` times the sum of the first. Returns the number of sweeps.
 template <class Sweep, class Step>
 int descend(std::size_t n, double tolerance, int max_sweeps, Sweep sweep, Step step) {
     // Between full sweeps, only coordinates that moved more than this fraction of the average are visited.

@@ -24,14 +24,14 @@ class Sbcd {
         // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), mu coupled to its lambda. No
         // weight moves by more than 1 / unit, where unit is the typical size of its attribute's values. Each block has
         // its own damping, which is raised until the objective does not increase.
-        // > 0: as printed in the paper, every weight by equation (coord_update) with h times this number as curvature,
-        // unchecked.
+        // > 0: as printed in the paper: updates every weight by equation (coord_update) with h times this number as
+        // curvature, and does not check the objective.
         double as_printed;
         // Blocks of one weight instead of one attribute (Algorithm 1).
         bool coordinatewise;
     };
     // One sweep over the attributes of `features`; changes w in place. counts: C, [K]. Returns the number of
-    // forward-backwards, in units of a pass over all data.
+    // forward-backward runs, in units of a pass over all data.
     double sweep(const FeatureSet& features, std::span<double> w, std::span<const double> counts,
                  const Options& options);
 

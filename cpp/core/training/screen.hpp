@@ -31,8 +31,8 @@
 namespace sparsecrf {
 
 // Sums of w v for every attribute over the positions where it occurs: in unigram lists, and in bigram lists of first
-// and of later positions. Under uniform labels the expectation of a feature is 1/Y, 1/Y, 1/Y^2 of its attribute's sum.
-// `absolute`: sums of |w v|.
+// and of later positions. Under uniform labels the expectation of a feature is 1/Y, 1/Y or 1/Y^2 of its attribute's
+// sum, respectively. `absolute`: sums of |w v|.
 struct Masses {
     std::vector<double> unigram, start, inner;  // [X]
 };
@@ -84,7 +84,7 @@ class Screen final : public BlockSums {
     std::vector<std::uint32_t> lists_to_bound() const;
     // By row of previous_: the base lists of its attribute, with |value|; empty if their bounds are not known.
     std::vector<std::vector<std::pair<std::uint32_t, double>>> base_lists_of_attributes() const;
-    // visit(rows, row, cell, upper bound of the sum) for unigram attributes, in ascending order.
+    // Calls visit(rows, row, cell, upper bound of the sum) for unigram attributes, in ascending order.
     template <class Visit>
     void each_unigram(Visit visit) const;
 

@@ -204,7 +204,7 @@ void SequenceFactors::gradient(const Item& item, ItemRun& run, std::span<const d
                                Gradient& out) const {
     const Lattice& lattice = run.lattice;
     const int stride = padded(corpus_.n_labels);
-    double own = 0.0, of_classes = 0.0;  // w . F of its own labels; that of class pairs at a position
+    double own = 0.0, of_classes = 0.0;  // w . F of its own labels, and of class pairs at a position
     const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto labels) {
         if (!sums.seen[place]) {
             sums.seen[place] = 1;

@@ -21,7 +21,7 @@ class Sgd {
 
     // The sequences with positive weight, in an order that depends only on the seed and the epoch.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
-    // Their number: the steps of an epoch, and N of P/N.
+    // The number of these sequences: the steps of an epoch, and N of P/N.
     std::size_t n_steps() const { return counting_.size(); }
 
     struct Options {

@@ -55,7 +55,7 @@ void SgdStep::step(std::span<const Items> sequences, std::span<const double> eta
     const auto each_share = [&](auto body) {
         parallel_for(threads_, threads_, 1, [&](int, std::int64_t share) { body(static_cast<std::size_t>(share)); });
     };
-    // Brings the weights of the features that occur up to date, and everything computed from them.
+    // Brings the weights of the features that occur, and everything computed from them, up to date.
     find_lists(sequences);
     each_share([&](std::size_t share) { settle(share, sequences, weights); });
     potentials_.refresh(unigram_lists_.found, base_lists_.found);

@@ -2,8 +2,8 @@
 // applies their gradients, in order, to the weights of the features that occur in them. No other weights are read or
 // written.
 //
-// The attributes are divided into as many shares as there are threads, and only the thread of its share changes the
-// weights of an attribute, one sequence after another. No two threads write to the same number, and the order of
+// The attributes are divided into as many shares as there are threads, and only the thread of a share changes the
+// weights of its attributes, one sequence after another. No two threads write to the same number, and the order of
 // additions does not depend on the number of threads.
 #pragma once
 
@@ -55,7 +55,7 @@ class SgdStep {
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
-    // The features of label pairs, class pairs and longer strings of the attributes of a bigram list, or of x.
+    // Settle the features of label pairs, class pairs and longer strings of the attributes of a bigram list, or of x.
     void settle_list(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
     void settle_strings(std::uint32_t x, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
@@ -73,7 +73,7 @@ class SgdStep {
     const BasePairs pairs_;
     Potentials potentials_;
     const std::shared_ptr<NgramTables> ngrams_;  // null if the set has none
-    std::vector<double> ngram_factor_;           // [n-grams] rho1 of each in units of rho1
+    std::vector<double> ngram_factor_;           // [n-grams] L1 penalty of each, in units of rho1
 
     // The current step.
     std::vector<SgdInference> inference_;          // [threads]

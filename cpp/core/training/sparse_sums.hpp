@@ -1,9 +1,9 @@
 // Sums of probabilities by attribute and cell, for many cells that are mostly improbable.
 //
 // For attribute x with mass m_x = sum_t |w v|, all p_t(c) <= e_x := slack b / m_x are left out, so a sum lacks at most
-// m_x e_x = slack b. Sums are stored in single precision and rounded once per block, an error below one thousandth in
-// 16,000 blocks. The full sum is therefore at most the stored one plus `missing`, and cells without an entry are below
-// the bound b: this adds a few candidates but never misses one.
+// m_x e_x = slack b. Sums are stored in single precision and rounded once per block, which gives an error below one
+// thousandth in 16,000 blocks. The full sum is therefore at most the stored one plus `missing`, and cells without an
+// entry are below the bound b: this adds a few candidates but never misses one.
 #pragma once
 
 #include <cstdint>

@@ -123,7 +123,7 @@ void Triples::add_group(double w, const Lattice& lattice, std::int64_t t, const 
     }
 }
 
-// At positions with a rest list, or without tables.
+// For positions with a rest list, or without tables.
 void Triples::add_each(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const {
     const Lattice& lattice = run.lattice;
     const NgramPlace* here = lattice.ngrams.at(t);

@@ -42,7 +42,7 @@ struct UnigramIndex {
     std::vector<Range> features;            // [R] the unigram features of each row
     ListPool lists;                         // the corpus's lists with entries numbered by row instead of attribute
 
-    // For the blocks of a plan, by row.
+    // The occurrences in each block of a plan, by row.
     std::vector<Occurrences> turned(const Corpus& corpus, const Plan& plan, int threads) const;
 };
 

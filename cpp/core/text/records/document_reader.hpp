@@ -27,7 +27,7 @@ class DocumentReader : public RecordReader {
     std::vector<HashedText> constants_;  // Mentions::kTexts
     std::vector<Rows> document_;         // the first n_ are the sequences of the document
     std::size_t n_ = 0, at_ = 0;         // at_: the next one to return
-    bool in_document_ = false;           // whether they belong to a document
+    bool in_document_ = false;           // whether these sequences form a document
     Mentions mentions_;
     Rows ahead_;  // the sequence after the document, if has_ahead_
     bool has_ahead_ = false;

@@ -1,8 +1,8 @@
 // JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a string or a list of columns.
 //
 // A record is written like Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field.
-// Not plain: records without tokens, records of annotation tools, repeated keys, lone surrogates, and numbers other
-// than integers, which Python may format differently.
+// A record is not plain if it has no tokens, comes from an annotation tool, or has repeated keys, lone surrogates, or
+// numbers other than integers, which Python may format differently.
 #pragma once
 
 #include <deque>

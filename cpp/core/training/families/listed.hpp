@@ -39,7 +39,7 @@ struct ListedPosition {
     std::uint32_t previous = kNoLabel, y = kNoLabel;  // labels at the position, if features are compared with them
 
     bool asked() const { return y != kNoLabel; }
-    // visit(x, value, whether it is in the base list) for the bigram attributes.
+    // Calls visit(x, value, whether it is in the base list) for the bigram attributes.
     template <class Visit>
     void for_each_bigram(Visit visit) const {
         const std::int64_t position = lattice.first + t;
@@ -133,7 +133,7 @@ class ListedPairs {
     }
 
    private:
-    // visit(j, p_t(pairs[j])) for pairs of attribute x. If a few matrices serve all positions and many pairs are
+    // Calls visit(j, p_t(pairs[j])) for pairs of attribute x. If a few matrices serve all positions and many pairs are
     // listed, each E is looked up once instead of at every position.
     template <class Visit>
     void marginals(const ListedPosition& here, std::uint32_t x, bool base, std::span<const std::uint32_t> pairs,
