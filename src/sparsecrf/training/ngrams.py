@@ -56,7 +56,8 @@ class NgramSpace:
     ) -> None:
         self.numbering, self.order, self._oracle, self._part_rows = numbering, order, oracle, part_rows
         self._conditions = _mask(numbering.n_attributes, attributes)  # [X]
-        #: Whether strings may begin with the start label. With `start=False` they may not: first positions have no pair.
+        #: Whether strings may begin with the start label. With `start=False` they may not, since first positions then
+        #: have no pair.
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # counts by index in the table

@@ -1,4 +1,4 @@
-"""The objective: loss of a corpus plus penalty, over the virtual feature space.
+"""The objective: the loss of a corpus plus a penalty, over the virtual feature space.
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
@@ -6,11 +6,11 @@ or another penalty (`penalty`, `order_penalty`, `group_penalty`). With a prior, 
 difference from them here and in all that follows (`prior`).
 
 Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
-n-gram (`ngrams`); a working set lists the few that are considered. With g = E - C the gradient of the loss, weight 0 is
-optimal iff |g_k| is at most the penalty's threshold, rho1. A feature with C <= rho1, which includes all unobserved
-ones, can only violate this if its expectation E exceeds rho1 (as long as values are not negative), which screening
-rules out for all but a few (`Oracle.candidates`): the conditions are checked over the whole space. The space can be
-restricted to the observed features or to a list; everything then refers to that list.
+n-gram (`ngrams`); a working set lists the few that are considered. The gradient of the loss is g = E - C, and weight 0
+is optimal iff |g_k| is at most the penalty's threshold, rho1. As long as values are not negative, a feature with C <=
+rho1, which includes all unobserved features, can violate this condition only if its expectation E exceeds rho1.
+Screening rules that out for all but a few features (`Oracle.candidates`), so the conditions are checked over the whole
+space. The space can be restricted to the observed features or to a list; everything then refers to that list.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from sparsecrf.training.penalty import ElasticNet, Mask, Penalty, PenaltyOfAll
 from sparsecrf.training.prior import PriorOracle, added
 from sparsecrf.training.starting_weights import Weights
 
-_LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence, n growing with the data up to this
+_LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence; n grows with the data up to this
 # Factors of sequences: maximum number of rounds and of stored numbers (8 bytes each), and approximate cost in passes.
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 
-#: Seconds after a time limit that a screening may take.
+#: How many seconds a screening may run past the time limit.
 LAST_SECONDS = 1.0
 # Maximum number of features whose residual at w = 0 is summed one by one, if it has no closed form.
 _MOST_LISTED = 2**20
@@ -52,17 +52,17 @@ class Objective:
     def __init__(
         self, data: Corpus | Shards | TrainingData, penalty: PenaltyOfAll, prior: Weights | None = None, **how: Any
     ) -> None:
-        """`how` is for data that were not prepared before: observed_only, numbers, threads, kernel."""
+        """`how`: options for data that are not yet prepared, such as observed_only, numbers, threads, kernel."""
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
         self.passes = 0.0
-        self.deadline: float | None = None  #: when long steps should end early, by time.perf_counter()
+        self.deadline: float | None = None  #: time by time.perf_counter() at which long steps should end early
         self.cut_short = False  #: whether a step ended early
         self.pass_s = 0.0  #: how long the last pass took
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
         self._oracle = self.prepared.oracle if prior is None else PriorOracle(self.prepared, prior)
-        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the most recently requested ones
+        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the last working set asked for, its units
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
@@ -104,7 +104,8 @@ class Objective:
     @property
     def elastic_net(self) -> ElasticNet:
         """The penalty, for solvers that support only one rho1 for all features."""
-        return _separable(self.penalty)
+        assert type(self.penalty) is ElasticNet  # subclasses may have several
+        return self.penalty
 
     def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
         """The penalty on the features of a working set, for solvers that take features one by one."""
@@ -127,8 +128,8 @@ class Objective:
         return self._units[1]
 
     def hopeful(self) -> WorkingSet:
-        """The features that can become positive from 0: those that g = -C would move, since g >= -C (of single
-        features: C > threshold). Without an l1 term, these are all features of the set."""
+        """The features that can become positive from 0: those that g = -C would move, since g >= -C (without groups:
+        C > threshold). Without an l1 term, these are all features of the space."""
         data = self.prepared
         if self.penalty.threshold == 0:
             return self.working_set(self._oracle.virtual() if data.allowed is None else data.allowed)
@@ -139,8 +140,8 @@ class Objective:
         return self.working_set(union(numbers, data.only_allowed(data.dense)))
 
     def screen(self, known: WorkingSet, w: Floats) -> tuple[WorkingSet, Floats, float, Floats]:
-        """`known` and every other feature that could violate its condition at w: the set, its weights, the loss and
-        its gradient. For penalties with an l1 term."""
+        """Extend `known` by every feature that could violate its condition at w. Returns the set, its weights, the loss
+        and its gradient. Requires a penalty with an l1 term."""
         self.passes += 1
         more = union(self._oracle.candidates(known.feature_set, w, self.penalty.threshold), self._suspects)
         wide = self.working_set(union(known.numbers, self.prepared.only_allowed(more)))
@@ -151,8 +152,8 @@ class Objective:
         return wide, w, loss, g
 
     def _with_longer(self, wide: WorkingSet, w: Floats, g: Floats) -> tuple[WorkingSet, Floats, Floats]:
-        """Label n-grams that could violate their condition, level by level: E of one level determines which can be
-        extended."""
+        """Add label n-grams that could violate their condition, level by level: the E of one level determines which
+        n-grams can be extended."""
         data, n_labels = self.prepared, 3
         assert data.ngrams is not None
         longest = min(data.order or LONGEST_NGRAM, LONGEST_NGRAM)
@@ -176,7 +177,7 @@ class Objective:
         return wide, w, g
 
     def weighted(self, known: WorkingSet, w: Floats) -> Mask:
-        """Which features of a set may have a weight: a nonzero w, or a weight of the prior."""
+        """Which features of a set may have a weight: those with a nonzero w or a weight of the prior."""
         has_weight: Mask = w != 0
         if self.prior is not None:
             has_weight = has_weight | (place_among(known.numbers, self.prior.numbers) >= 0)
@@ -187,7 +188,7 @@ class Objective:
         return self.prior is None or bool((place_among(self.prior.numbers, known.numbers) >= 0).all())
 
     def with_prior(self, numbers: Numbers, w: Floats) -> tuple[Numbers, Floats]:
-        """Weights where they are not 0, by number, with those of the prior added."""
+        """The nonzero weights with the weights of the prior added, by number."""
         return (numbers[w != 0], w[w != 0]) if self.prior is None else added(self.prior, numbers, w)
 
     # ---- Values and derivatives
@@ -200,13 +201,14 @@ class Objective:
         return found
 
     def loss_grad_curvature(self, known: WorkingSet, w: Floats) -> tuple[float, Floats, Floats]:
-        """The second derivatives in the paper's approximation, h = sum_t w v^2 p (1 - p)."""
+        """The loss, its gradient, and its second derivatives in the paper's approximation, h = sum_t w v^2 p (1 -
+        p)."""
         self.passes += 1
         return self._oracle.loss_grad_curvature(known.feature_set, w, known.counts)
 
     def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
         """[M, M] the second derivatives between the features at these places of the set, without terms that couple
-        different positions; from sequences with about n_tokens tokens if there are more."""
+        different positions. If there are more than about n_tokens tokens, a sample of that size is used."""
         every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.feature_set, w, block, every)
@@ -234,7 +236,7 @@ class Objective:
 
     def start_residual(self) -> float:
         """sum_k |subgradient| over the whole space at w = 0, where labels are uniform: E = mass/Y or mass/Y^2. With
-        groups, it is the sum for single features, an upper bound, which suffices as a scale.
+        groups, this is the sum without groups, an upper bound, which suffices as a scale.
 
         If tokens have weights or labels are missing, some labels are not uniform, and the sum comes from the gradient
         of all features. If the space is too large for that, the sum under uniform labels serves as the scale."""

@@ -3,8 +3,8 @@
     Omega(w) = sum_k rho1_k |w_k| + rho2/2 |w|^2,      rho1_k = rho1 factor^max(n - 2, 0)  for a feature of n labels
 
 With factor >= 1, longer strings are penalised more, since there are more of them and each is learnt from fewer tokens.
-Screening stays exact: E[x, b g] <= E[x, g] and C likewise, and b g has at least the threshold of g, so no extension of
-a string with max(E, C) <= rho1_k can violate its condition, whatever its length.
+Screening stays exact: E[x, b g] <= E[x, g] and C[x, b g] <= C[x, g], and the threshold of b g is at least as large as
+the threshold of g. So no extension of a string with max(E, C) <= rho1_k can violate its condition, whatever its length.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class OrderPenalty:
         return WeightedNet(self.rho1, self.rho2, self._factors(numbers))
 
     def _factors(self, numbers: Numbers) -> Floats:
-        """[K] factor^(n - 2) of features by ascending number: those of more than two labels are the last."""
+        """[K] factor^max(n - 2, 0) of features by ascending number; features of more than two labels come last."""
         factors = np.ones(len(numbers))
         first = int(np.searchsorted(numbers, self.ngrams.numbering.first_ngram))
         factors[first:] = self.factor ** (self.ngrams.lengths(numbers[first:]) - 2.0)
@@ -98,7 +98,8 @@ class ElasticNetKind(PenaltyKind):
 
 
 def _checked_factor(given: Any) -> float:
-    """Check `order_factor`. Below 1, the penalty would shrink with the length, and the length would be unbounded."""
+    """Check `order_factor`. With a factor below 1, the penalty would shrink as strings get longer, and their length
+    would be unbounded."""
     factor = float(given) if isinstance(given, Real) and not isinstance(given, bool) else np.nan
     if not (np.isfinite(factor) and factor >= 1):
         raise OptionError(Named("order_factor"), f": expected a finite number >= 1, found {given!r}")

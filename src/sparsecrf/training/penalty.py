@@ -1,23 +1,24 @@
-"""The penalty: its interface for training.
+"""The interface of penalties for training.
 
 Omega is a convex function of the weights, 0 at w = 0. The objective, the lower bound, screening, the solvers and
-checkpoints use only these methods, so a new penalty is a new class with them:
+checkpoints use only these methods, so a new penalty is a new class that implements them:
 
     value(w)            Omega(w)
     subgradient(w, g)   the smallest element of g + dOmega(w), feature by feature: 0 where w is optimal
-    excess(g)           the same at w = 0, as sizes: how far g is beyond what Omega tolerates at zero
+    excess(g)           the absolute values of subgradient(0, g): how far g exceeds what Omega tolerates at zero
     prox(v, c)          argmin_w |w - v|^2 / 2 + c Omega(w)
     conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
-    thresholds          a feature with |g| <= its threshold is optimal at zero, whatever the others are: only features
-                        whose |g| could exceed it need to be checked. It may grow with the number of labels; `threshold`
-                        is the smallest, that of features of one and two labels
-    movable(w, g, c)    which features are not zero, or would not rest at zero if all tolerances were c times theirs
-    metric(unit)        sizes [K] of features whose `prox` can be taken: its c may be a number over their squares
+    thresholds          a feature with |g| <= its threshold is optimal at zero, whatever the other weights are: only
+                        features whose |g| could exceed it need to be checked. It may grow with the number of labels;
+                        `threshold` is the smallest one, which applies to features of one and two labels
+    movable(w, g, c)    which features are nonzero, or would leave zero if all thresholds were multiplied by c
+    metric(unit)        sizes [K], adjusted so that `prox` can be computed with c = (a number) / (their squares)
     factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
-`on(numbers)` returns the penalty on a set of features, whose methods take vectors over that set. The
-elastic net is separable, so everything is by feature, and it is the same on any set. `order_penalty.py` has one that
-grows with the number of labels, `group_penalty.py` those over groups. `penalties.py` has them by name.
+`on(numbers)` returns the penalty on a set of features, whose methods take vectors over that set. The elastic net is
+separable, so every feature is treated by itself, and the penalty is the same on any set. `order_penalty.py` has an
+elastic net that grows with the number of labels, and `group_penalty.py` has penalties over groups. `penalties.py`
+lists all penalties by name.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Penalty(Strength, Protocol):
     def factor(self, size: Floats) -> float: ...
 
     def dual_norm(self, size: Floats) -> float:
-        """The smallest r >= 0 with Omega*(G) = 0 if rho1 were r times as large and rho2 0, from |G|."""
+        """The smallest r >= 0 such that Omega*(G) would be 0 with r rho1 instead of rho1 and with rho2 = 0, from |G|."""
 
 
 class PenaltyOfAll(Strength, Protocol):
@@ -181,7 +182,7 @@ class ElasticNet:
         """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
         excess = size if self.rho1 == 0 else np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
-            # Only rounding of a product with a factor may exceed rho1.
+            # Values may exceed rho1 only by the rounding of a product with a factor.
             return 0.0 if (excess <= 1e-12 * self.rho1_of).all() else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 

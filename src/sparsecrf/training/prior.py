@@ -30,11 +30,11 @@ from sparsecrf.training.starting_weights import Weights
 
 
 class _Wide(NamedTuple):
-    """A set of features extended by all that have a w0."""
+    """A set of features, extended by all features of w0."""
 
     known: WorkingSet
-    w0: Floats  #: [K] by feature of the set
-    place: Numbers  #: where the features of the smaller set are
+    w0: Floats  #: [K] the weight w0 of each feature of the set
+    place: Numbers  #: the places of the features of the smaller set
 
 
 class PriorOracle(ShardedOracle):
@@ -49,7 +49,7 @@ class PriorOracle(ShardedOracle):
         )  # cached, since solvers use one set many times
 
     def wide(self, features: FeatureSet) -> _Wide:
-        """The set with the features of w0."""
+        """The set, extended by the features of w0."""
         if self._last[0] is not features or self._last[1] is None:
             small = features.numbers
             known = self._data.working_set(union(small, self.prior.numbers))
@@ -87,7 +87,8 @@ class PriorOracle(ShardedOracle):
     def sequence_factors(
         self, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, **options: Any
     ) -> tuple[float, Floats]:
-        """A(u) in place of the entropy. `listed` has all features with a w0."""
+        """Like the method of the base class, with A(u) in place of the entropy. `listed` contains all features of
+        w0."""
         wide, at = self._at(features, w)
         place = wide.place[listed]
         options["centre"] = wide.w0[place]

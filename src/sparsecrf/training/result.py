@@ -1,4 +1,4 @@
-"""The result of training: weights, their certificate, and history."""
+"""The result of training: the weights, their certificate, and the history."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Fit:
     w: Floats  #: their weights
     objective: float
     loss: float
-    #: sum of |smallest subgradient| over the virtual space, relative to that at w = 0; infinite if time ran out before
-    #: it was computed
+    #: sum of |smallest subgradient| over the virtual space, relative to its value at w = 0; infinite if time ran out
+    #: before it was computed
     kkt: float
-    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or time ran out before any bound
+    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or if time ran out before a bound was found
     remaining: float  #: an estimate of P(w) - P*
     solver: str
-    #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision: no step improves any more
+    #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision (no step improves the objective any more)
     stopped_by: str
     history: list[Record]
-    #: The number of candidate features of at most two labels. kkt and gap are over these, and over all label n-grams up
-    #: to `order`.
+    #: The number of features of at most two labels in the space. kkt and gap cover these and all label n-grams up to
+    #: `order`.
     n_features: int
     order: int | None = ORDER  #: maximum number of labels of a feature; None means no limit
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams, which are the last features, in order
     parts: LabelParts | None = None  #: label parts; None means no parts
     penalty_summary: dict[str, Any] = field(default_factory=dict)  #: the penalty, besides rho1 and rho2
     n_changed: int | None = None  #: number of weights that differ from the prior; None means no prior
@@ -88,8 +88,8 @@ class Fit:
         **options: Any,
     ) -> Model:
         """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
-        and vectors. `note`: more entries of the training record. `compacted`: as by `Model.compacted`, without
-        attributes that have no weight.
+        and vectors. `note`: more entries of the training record. `compacted`: drop attributes that have no weight, as
+        `Model.compacted` does.
 
         Names that were added to the vocabulary later are left out.
         """
@@ -118,7 +118,7 @@ class Fit:
 
     @property
     def groups(self) -> dict[str, list[int]]:
-        """For each kind of group, largest last: how many groups have a weight, and how many there are. Empty without
+        """For each kind of group, largest last: how many groups have a weight, and how many groups exist. Empty without
         groups."""
         return dict(self.penalty_summary.get("groups", {}))
 
@@ -149,7 +149,7 @@ class Fit:
         return len(self.ngrams.attribute)
 
     def training_record(self) -> dict[str, Any]:
-        """The training record in JSON values: None for non-finite numbers; the history by columns, thinned."""
+        """The training record as JSON values: None for non-finite numbers, and a thinned history, stored as columns."""
         numbers = {
             name: getattr(self, name) for name in ("rho1", "rho2", "objective", "loss", "kkt", "gap", "remaining")
         }

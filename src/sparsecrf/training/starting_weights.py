@@ -1,4 +1,4 @@
-"""Weights to start training from: those of a model, translated to the ids of another vocabulary."""
+"""Weights to start training from: a model's weights, translated to the ids of another vocabulary."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Weights:
 
     numbers: Numbers  #: features by their number in the virtual space, in ascending order
     w: Floats
-    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams of the last features, in order
+    ngrams: Ngrams = field(default_factory=Ngrams.none)  #: label n-grams, which are the last features, in order
 
 
 def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:
-    """The weights of a model, translated to the ids of another vocabulary and other label parts, as far as the names
-    exist there."""
+    """The weights of a model, translated to the ids of another vocabulary and other label parts. Weights whose names do
+    not exist there are dropped."""
     if parts is None:
         model = model.without_parts()
     numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
@@ -62,7 +62,7 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
 
 
 def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams, NDArray[np.bool_]]:
-    """The n-grams with other ids for attributes and labels, and which of them have no -1 among these."""
+    """The n-grams with other ids for attributes and labels, and which of them have no -1 among the new ids."""
     x, labels = attribute[ngrams.attribute], label[ngrams.labels]
     which = np.repeat(np.arange(len(x)), ngrams.length)
     kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)
@@ -76,7 +76,8 @@ def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> 
 
 
 def _ids(names: list[str], table: StringTable, start: int | None = None) -> Numbers:
-    """The ids of names in a table, -1 for those it does not have; `start` is added as that of the start label."""
+    """The ids of names in a table, -1 for missing names; `start`, if given, is appended as the id of the start
+    label."""
     found = [table.find(name) for name in names]
     ids = [-1 if k is None else k for k in found]
     return np.array(ids if start is None else [*ids, start], dtype=np.int64)

@@ -1,23 +1,24 @@
-"""When to stop: in terms of the objective, the same for every solver.
+"""When to stop: a rule based on the objective, the same for every solver.
 
 A run stops when its point is at most `tol` times the objective above the optimum: certified if the bound (`dual`) is
-tight enough, otherwise estimated. The estimate looks at the lowest objective at three moments, m iterations apart, with
-m a fifth of all iterations but at least 5. With d1 and d2 the gains from the first to the second and from the second to
-the last, gains that keep decreasing at the rate r = d2 / d1 add up to d2 r / (1 - r). Solvers slow down near the
-optimum, and after a fast start r says little, so the estimate is
+tight enough, otherwise estimated. The estimate compares the lowest objective at three moments, m iterations apart,
+where m is a fifth of all iterations but at least 5. Let d1 be the gain from the first moment to the second, and d2 from
+the second to the last. If gains keep decreasing at the rate r = d2 / d1, all later gains add up to d2 r / (1 - r).
+Solvers slow down near the optimum, and after a fast start r says little, so the estimate is
 
     remaining distance  ~  2 d2 max(r / (1 - r), 2)   (infinite unless the gains decrease)
 
-At the end of nine default runs it was 4 to 11 times the true distance (benchmarks/record/defaults.md).
+At the end of nine default runs, the estimate was 4 to 11 times the true distance (benchmarks/record/defaults.md).
 
 An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. So the larger
-the gap, the smaller the estimate has to be: with `target` the distance asked for,
+the gap, the smaller the estimate has to be. If `target` is the requested distance, a run stops when
 
     remaining distance <= target / max(1, gap / target)^doubt
 
-`doubt` is 3/4 for `auto`, whose curvature leaves few such directions, and 3/2 for the others that learn curvature from
-their steps. It is infinite for stochastic solvers and for `fista`, whose one step length is that of the direction with
-the largest curvature: in all others gains are small because steps are short, however far the optimum is.
+`doubt` is 3/4 for `auto`, whose curvature leaves few such directions, and 3/2 for the other solvers that learn
+curvature from their steps. It is infinite for stochastic solvers and for `fista`, which uses one step length for all
+directions. The direction with the largest curvature determines it; in all other directions steps are short, so gains
+are small, however far away the optimum is.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _LEAST_SUM = 2.0  # minimum of further gains, in units of the gain of the last w
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: within `tol` (relative) of the optimum; or, if `gap` is given, at a certified relative gap of at
-    most `gap`; or at a limit."""
+    """Stops within `tol` (relative) of the optimum; or, if `gap` is given, at a certified relative gap of at most
+    `gap`; or at a limit."""
 
     tol: float = TOL
     gap: float | None = None
@@ -52,13 +53,14 @@ class Stopping:
         return self.tol if self.gap is None else self.gap
 
     def believable(self, gap: float, target: float) -> float:
-        """The largest estimate to be believed, with this certified gap. It is `target` if there is no lower bound, as
-        with missing labels."""
+        """The largest estimate that may stop a run with this certified gap. It is `target` if there is no lower bound,
+        as with missing labels."""
         return target / max(gap / target, 1.0) ** self.doubt if gap < inf and target > 0 else target
 
 
 def remaining(values: Sequence[float]) -> float:
-    """An estimate of the last objective minus its minimum, from those of all iterations, each the lowest so far."""
+    """An estimate of the last objective minus its minimum. `values` has the lowest objective so far for every
+    iteration."""
     last = len(values) - 1
     m = max(_FEWEST, last // _SHARE)
     if last < 2 * m:

@@ -22,7 +22,7 @@ _FAR_APART = 1000.0  # the largest size over the smallest
 
 
 class ScaleWarning(UserWarning):
-    """Values of attributes differ widely in size."""
+    """Attributes have values of widely different sizes."""
 
 
 def remark_on_sizes(data: Dataset) -> str | None:

@@ -1,10 +1,10 @@
 """`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual_ascent.hpp`).
 
-An iteration is two epochs (four while the gap is large), with an evaluation after the last; an epoch has as many steps
-as there are sequences. Every fourth epoch takes all of them in a random order; the others draw them in proportion to
-their duality gaps. Its weights are those of the dual point, so it needs no working set: all features of the model are
-considered, and the lower bound D of the dual point is over all of them. It keeps the probabilities of all label pairs
-at every position, T Y^2 numbers for T tokens and Y labels, so it suits few labels.
+An iteration consists of two epochs (four while the gap is large) and an evaluation; an epoch has as many steps as there
+are sequences. Every fourth epoch visits all sequences in random order; the other epochs draw them in proportion to
+their duality gaps. The dual point determines the weights, so the solver needs no working set: it considers all features
+of the model, and the lower bound D of the dual point covers all of them. The solver keeps the probabilities of all
+label pairs at every position, T Y^2 numbers for T tokens and Y labels, so it suits few labels.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _PLAIN_EVERY = 4  # every fourth epoch takes all sequences
-_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the latter while the relative gap is above _LARGE
+_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the second while the relative gap is above _LARGE
 _LARGE = 0.1
-_PRECISE = 1e-4  # relative gap below which probabilities are stored in double precision
 _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes
-# The curvature of the proximal term, as a share of that of the loss: its initial value, and how it adapts. If the gap
-# of the problem with this term is small compared with P - D, the center limits progress, and the share falls; else it
-# grows.
+# The curvature of the proximal term, as a share of the curvature of the loss: its initial value, and how it adapts. If
+# the gap of the problem with this term is small compared with P - D, the center limits progress, and the share falls;
+# otherwise it grows.
 _SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.3, 1.2
 
 
@@ -46,7 +45,7 @@ class Dual:
         self.is_precise = False  # whether probabilities are stored in double precision
         #: D of the best dual point so far, a lower bound on the minimum.
         self.bound = -inf
-        self.certified = -inf, -1  # the best bound that `certify` found, and the epochs until then
+        self.certified = -inf, -1  # the best bound that `certify` found, and the number of epochs before it
         self.known: WorkingSet | None = None  # working set of the last point
 
     def zero(self) -> Point:
@@ -70,9 +69,9 @@ class Dual:
         return self._evaluate(self.ascent)
 
     def _evaluate(self, ascent: DualAscent) -> Point:
-        loss, penalty, bound, inner_gap = self._values(ascent)
+        loss, penalty, bound, inner_gap, rounding = self._values(ascent)
         self.objective.passes += _COST_OF_VALUES
-        if bound < self.bound and not self.is_careful:
+        if bound < self.bound - rounding and not self.is_careful:
             self.is_careful = True
             ascent.never_descend()
         self.bound = max(self.bound, bound)
@@ -81,22 +80,22 @@ class Dual:
             self.share *= min(max(inner_gap / (_SHARE_OF_GAP * gap), _SLOWEST), _FASTEST)
             self.gap = gap / value
         numbers, w = ascent.weights()
-        if self.gap < _PRECISE and not self.is_precise:
+        if gap < rounding and not self.is_precise:
             self.is_precise = True
             ascent.use_doubles()
             self.certify()
         return self._point(numbers, w, loss)
 
-    def _values(self, ascent: DualAscent) -> tuple[float, float, float, float]:
-        """Loss and gradient of `evaluate`, which takes about half as long as a pass."""
+    def _values(self, ascent: DualAscent) -> tuple[float, float, float, float, float]:
+        """The values of `evaluate`, which takes about half as long as a pass."""
         began = time.perf_counter()
         values = ascent.evaluate()
         self.objective.pass_s = (time.perf_counter() - began) / _COST_OF_VALUES
         return values
 
     def certify(self) -> float:
-        """The best bound computed without accumulated rounding errors: that of the current dual point, or of an earlier
-        one."""
+        """The best lower bound, of the current dual point or an earlier one, computed without accumulated rounding
+        errors."""
         best, at = self.certified
         if self.ascent is not None and at != self.epochs:
             self.certified = max(best, self.ascent.certify()), self.epochs
@@ -144,7 +143,7 @@ class Dual:
         return ascent
 
     def _make(self) -> DualAscent:
-        data, penalty = self.objective.prepared, self.objective.penalty
+        data, penalty = self.objective.prepared, self.objective.elastic_net
         features = None if data.allowed is None else data.working_set(data.allowed).feature_set
         return DualAscent(self.objective.corpus, features, penalty.rho1, penalty.rho2, self.objective.threads)
 

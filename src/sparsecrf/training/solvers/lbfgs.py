@@ -1,4 +1,4 @@
-"""`lbfgs`: SciPy's L-BFGS-B; with an l1 penalty on split variables w = a - b, a, b >= 0 (Kazama & Tsujii 2003).
+"""`lbfgs`: SciPy's L-BFGS-B. With an l1 penalty, it splits variables: w = a - b, a, b >= 0 (Kazama & Tsujii 2003).
 
     min  loss(a - b) + sum_k rho1_k (a_k + b_k) + rho2/2 |a - b|^2        over a, b >= 0
 
@@ -46,12 +46,12 @@ class Lbfgs:
     def step(self, point: Point) -> Point:
         from scipy.optimize import minimize
 
-        if self.interrupted:  # interrupted in the middle of a step, whose best point is kept
+        if self.interrupted:  # in the middle of a step, whose best point is kept
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best, penalty = point, objective.elastic_net_on(known)
         unit = objective.units(known)
-        rho1 = np.tile(np.broadcast_to(penalty.rho1_of / unit, n), 2)  # [2 K] of a and of b
+        rho1 = np.tile(np.broadcast_to(penalty.rho1_of / unit, n), 2)  # [2 K] for a, then for b
         best_value = point.loss + penalty.value(point.w)
 
         def smooth(u: Floats) -> tuple[float, Floats]:

@@ -1,8 +1,9 @@
 """A quadratic model of the loss that uses two properties of CRFs.
 
 The curvature h = sum_t p (1 - p) is far too small while a feature's expectation E is far from its count C, so q =
-max(h, |E - C|) replaces it (unit |E - C| if an attribute's values are of size `unit`). And mu[x, y] fires exactly when
-one of lambda[x, ., y] does, so the model of the two is q (d_mu + d_lambda)^2 / 2 with the q of the lambda.
+max(h, |E - C|) replaces it (with unit |E - C| if an attribute's values are of size `unit`). Also, mu[x, y] fires
+exactly when one of lambda[x, ., y] does, so the model of a mu and a lambda is q (d_mu + d_lambda)^2 / 2, where q
+belongs to the lambda.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
-_FEW = 16  # numbers are sorted if at most one in this many possible ones occurs
+_FEW = 16  # numbers are sorted if at most one in this many possible numbers occurs
 
 
 class Block(NamedTuple):
@@ -41,7 +42,7 @@ NO_BLOCK = Block(np.empty(0, dtype=np.int32), np.empty((0, 0)))
 
 
 class LocalModel(NamedTuple):
-    """d' B0 d / 2, B0 a diagonal and a coupling between each feature and its parent."""
+    """d' B0 d / 2, where B0 is a diagonal plus a coupling between each feature and its parent."""
 
     diagonal: Floats  #: [K]
     parent: NDArray[np.int32]  #: [K] for lambda[x, y', y] the index of mu[x, y]; -1 if none
@@ -65,8 +66,8 @@ class LocalModel(NamedTuple):
         return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit)
 
     def with_block(self, block: Block) -> LocalModel:
-        """B0 with the matrix of a block, and no curvature between its features and the others."""
-        inside = np.append(block.row >= 0, False)  # the last for "no parent"
+        """B0 with the matrix of a block, and no curvature between the features of the block and other features."""
+        inside = np.append(block.row >= 0, False)  # the last entry is for "no parent"
         alone = inside[:-1] | inside[self.parent]
         parent, coupling = np.where(alone, np.int32(-1), self.parent), np.where(alone, 0.0, self.coupling)
         diagonal = self.diagonal.copy()
@@ -121,7 +122,7 @@ class LocalModel(NamedTuple):
     ) -> Floats:
         """The step d that minimises g . d + d' B d / 2 + penalty(w + d), without moving features that are not free.
 
-        B = B0 - P P' + Q Q' with the rows of [P, Q] in `factors` (free features only), P having `subtracted` columns.
+        B = B0 - P P' + Q Q'. `factors` has the rows of [P, Q] for free features only; P has `subtracted` columns.
         """
         place = np.full(len(w) + 1, -1, dtype=np.int32)
         place[free] = np.arange(len(free), dtype=np.int32)
@@ -183,8 +184,8 @@ def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], ND
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
-    """For every bigram feature (x, y', y) the place of (x, y) in the set; -1 if it is not in the set, and for other
-    features."""
+    """For every bigram feature (x, y', y) the place of (x, y) in the set, or -1 if it is not in the set; -1 for all
+    other features."""
     n_unigram, n_pairs = known.feature_set.n_unigram, known.size - known.feature_set.n_ngram
     unigram = Numbering.of(known.feature_set).unigram_of(known.numbers[n_unigram:n_pairs])
     parent = np.full(known.size, -1, dtype=np.int32)

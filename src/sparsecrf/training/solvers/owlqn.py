@@ -2,7 +2,7 @@
 
 v  = the smallest subgradient of P at w                         (pseudo-gradient)
 d  = -H v, H from the pairs (s, y) of the smooth part; d_k = 0 where d_k v_k >= 0, and where v_k = 0
-     (before any pair H is c diag(unit^-2), unit the size of values, `TrainingData.units`)
+     (before the first pair, H is c diag(unit^-2), where unit is the size of values, `TrainingData.units`)
 w' = w + t d, with weights that would leave the orthant of w (of -v where w = 0) set to zero
 """
 
@@ -36,7 +36,7 @@ class Owlqn(WithPairs):
         if not d.any():
             return point
         unit = self.objective.units(point.known)
-        # The scale of the first step is unknown: use unit length.
+        # The scale of the first step is unknown: use length 1.
         t = 1.0 if len(self.pairs) else 1.0 / float(np.linalg.norm(unit * d))
         new = self._search(point, v, d, t)
         if new is not point:
@@ -45,7 +45,7 @@ class Owlqn(WithPairs):
         return new
 
     def _inverse_hessian_times(self, v: Floats, unit: Floats | float) -> Floats:
-        """Curvature grows with the square of the size of values."""
+        """H v. Before the first pair it uses the fact that curvature grows with the square of the size of values."""
         first = partial(self.pairs.as_last, unit=unit)
         return self.pairs.inverse_times(v.copy(), first, threads=self.objective.threads)
 

@@ -1,4 +1,4 @@
-"""The pairs (s, y) of a quasi-Newton method: the last steps, and how they changed the gradient."""
+"""The pairs (s, y) of a quasi-Newton method: the last steps s and the changes y of the gradient along them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Rows:
             kept = self.window.reshape(-1, len(row))
             if self.lent or len(self.room) < keep + 1:
                 self.room, self.lent = np.empty((keep + 1 + _SPARE, len(row))), False
-            for k in range(len(kept)):  # one by one: they may overlap
+            for k in range(len(kept)):  # one by one, because source and target may overlap
                 self.room[k] = kept[k]
             self.first, self.end = 0, len(kept)
         self.room[self.end] = row
@@ -76,7 +76,7 @@ class Pairs:
         self._of_pair = np.vstack([self._of_pair[len(self._of_pair) - len(self) + 1 :], [products]])
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Restrict the pairs to the new set, and drop those whose curvature came from features that left."""
+        """Restrict the pairs to the new set, and drop pairs whose curvature came from features that left."""
         if len(self):
             s, y = new.carry(self.s, old), new.carry(self.y, old)
             products = _products_of(s, y)

@@ -1,10 +1,10 @@
 """Plain L-BFGS (Nocedal 1980; Liu & Nocedal 1989), for objectives without an l1 term, as in CRFsuite's `lbfgs`.
 
     d = - H g        H: `memory` updates of gamma I, gamma = s . y / y . y of the last pair (two-loop recursion)
-    w <- w + t d     t: the strong Wolfe conditions, from 1, in the first step from 1 / |g|
+    w <- w + t d     t: meets the strong Wolfe conditions; the search begins at 1, in the first step at 1 / |g|
 
-`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits; this
-solver fits as closely after k iterations as other implementations of L-BFGS.
+`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits; after k
+iterations, this solver fits the data as closely as other implementations of L-BFGS.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sparsecrf.training.solvers.solver import Point
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
 _TRIALS = 20
-_FURTHER = 4.0  # without an upper end, t grows by at most this many times the last interval
+_FURTHER = 4.0  # while there is no upper end, t grows by at most this many times the last interval
 _INSIDE = 0.1  # share of an interval that a trial keeps away from its ends
 
 
@@ -85,8 +85,8 @@ class PlainLbfgs(WithPairs):
         return _Trial(t, value, float((point.g + rho2 * point.w) @ d), point)
 
 
-# The next trial, by the rules of More & Thuente (1994, section 4): from values and slopes at two trials, a cubic c, and
-# a parabola or a secant q.
+# The next trial follows the rules of More & Thuente (1994, section 4): the values and slopes at two trials give a
+# minimum c of a cubic, and a minimum q of a parabola or a zero q of a secant.
 
 
 def _further(before: _Trial, low: _Trial) -> float:

@@ -8,14 +8,14 @@ B is the limited-memory BFGS matrix of the loss in its compact form (Byrd, Noced
     B = B0 - [B0 S, Y] [ S'B0 S   L  ]^-1 [ S'B0 ]        L_ij = s_i . y_j  for i > j, D_ii = s_i . y_i
                        [   L'    -D  ]    [  Y'  ]
 
-over the B0 of `local_model`. Without an l1 term, coordinate descent is not needed: d is the step of
-L-BFGS on loss + rho2/2 |w|^2, by the two-loop recursion from (B0 + rho2 I)^-1.
+with the B0 of `local_model`. Without an l1 term, coordinate descent is not needed: d is the L-BFGS step for
+loss + rho2/2 |w|^2, computed by the two-loop recursion from (B0 + rho2 I)^-1.
 
 The first step, from weights 0, consists of a few epochs of stochastic steps (`sgd.warm_up`) if there are many tokens
 and features and the data are in this process: a quasi-Newton method needs dozens of passes to get that far.
 
-The curvatures of features that fire together add up: B0 is scaled by the curvature along the last step, y . D^-1 y / s
-. y, and further while steps have to be shortened.
+The curvatures of features that fire together add up, so B0 is scaled by the curvature along the last step,
+y . D^-1 y / s . y, and scaled up further while steps have to be shortened.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from sparsecrf.training.solvers.sgd import warm_up
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_LEAST_SCALE_OF_NGRAMS = 1.0  # with label n-grams: below this, a fifth of the steps must be shortened
-_EVERY_STEP, _EVERY = 8, 10  # h costs part of a pass: it is computed at each of the first steps, then at every few
+_LEAST_SCALE_OF_NGRAMS = 1.0  # minimum with label n-grams: below it, a fifth of the steps must be shortened
+_EVERY_STEP, _EVERY = 8, 10  # h costs part of a pass: it is computed at each of the first 8 steps, then at every 10th
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner tolerance costs more and saves no steps
@@ -42,20 +42,21 @@ _SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the wo
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 # The block of B0 has at most _LARGEST_BLOCK features, and _BLOCK_PER_TOKEN per square root of a token, since a sweep of
-# the inner problem reads the whole matrix. It is renewed at the steps _RENEW_AT, then every _RENEW_EVERY. It is
-# estimated from _SAMPLE tokens, and from _EARLY_SAMPLE before step _SETTLED: there curvature changes with every step,
-# and a matrix of all positions would cost more than it saves. With few features per token (_ENOUGH) there is no block
-# before that step: pairs of steps learn the curvature sooner.
+# the inner problem reads the whole matrix. It is renewed at the steps _RENEW_AT, then every _RENEW_EVERY steps. It is
+# estimated from _SAMPLE tokens, but from _EARLY_SAMPLE before step _SETTLED: until then curvature changes with every
+# step, and a matrix of all positions would cost more than it saves. With few features per token (_ENOUGH) there is no
+# block before that step: the pairs learn the curvature sooner.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
-# Features per token for a stochastic start and an early block, and tokens for such a start: with fewer, the first steps
-# are as good or take no time.
+# The minimum number of features per token for a stochastic start and an early block, and of tokens for such a start:
+# below these, ordinary first steps are as good or take no time.
 _ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
 
 class Proximal:
-    """Proximal quasi-Newton steps with `memory` pairs (s, y), after a stochastic one unless `warm_up` is False."""
+    """Proximal quasi-Newton steps with `memory` pairs (s, y), after a stochastic first step unless `warm_up` is
+    False."""
 
     def __init__(self, objective: Objective, memory: int = 50, warm_up: bool = True) -> None:
         self.objective, self.warm_up = objective, warm_up
@@ -101,7 +102,7 @@ class Proximal:
         """Whether this is the start of a run large enough for stochastic steps to be faster."""
         n_tokens = self.objective.data.n_tokens
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
-        # Stochastic steps come before label n-grams join, and do not support dense columns.
+        # Stochastic steps are only possible before label n-grams join, and do not support dense columns.
         enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
         # They are not needed with a prior, which is a good starting point.
         enough = enough and self.objective.prior is None
@@ -149,7 +150,7 @@ class Proximal:
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-        # As many as at the start of the run, since features that joined later have small counts.
+        # The number of features at the start of the run: features that joined later have small counts.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
             self._renew_block(point, free, h, ridge, unit)
@@ -165,24 +166,25 @@ class Proximal:
     def _renew_block(
         self, point: Point, free: NDArray[np.int64], h: Floats, ridge: Floats, unit: Floats | float
     ) -> None:
-        """The features that move with the largest curvature h (of values of 1), and the curvature between them."""
+        """Choose the moving features with the largest curvature h (scaled to values of 1), and compute the curvature
+        between them."""
         most = int(min(_LARGEST_BLOCK, _BLOCK_PER_TOKEN * np.sqrt(self.objective.data.n_tokens)))
-        if len(self.objective.prepared.dense):  # the core does not support it for dense columns
+        if len(self.objective.prepared.dense):  # the core does not support blocks with dense columns
             free = free[place_among(point.known.numbers[free], self.objective.prepared.dense) < 0]
         free = free[
             point.known.numbers[free] < self.objective.prepared.numbering.first_class
-        ]  # the core supports it for whole labels only
+        ]  # the core supports blocks for whole labels only
         frequency = h / unit**2
         block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
-        self.curvature = np.empty((0, 0))  # free the previous one first: they are large
+        self.curvature = np.empty((0, 0))  # free the previous matrix first: both are large
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
         curvature = self.objective.block_curvature(point.known, point.w, block, sample)
         curvature[np.diag_indices_from(curvature)] += ridge[block] if ridge.ndim else ridge
         self.curvature = _padded(curvature)
 
     def _rescaled(self, model: LocalModel, least: float) -> LocalModel:
-        """B0 scaled to the curvature of the last step, damped."""
+        """B0, scaled to the curvature of the last step and damped."""
         if not len(self.pairs):
             return model
         return model.scaled(self.damping * min(max(self._scale(model), least), _SCALES[1]))
@@ -196,7 +198,8 @@ class Proximal:
 
 
 def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: Pairs, threads: int) -> Floats:
-    """The step without an l1 term, every weight within its radius. The pairs are those of the loss alone."""
+    """The step without an l1 term, with every weight's move clipped to its radius. The pairs belong to the loss
+    alone."""
     d = pairs.inverse_times(-gradient, lambda r: model.solve(r, rho2), rho2, threads)
     most = RADIUS / model.unit
     bounded = np.clip(d, -most, most)
@@ -205,7 +208,8 @@ def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: P
 
 
 def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
-    """[P, Q] with B = B0 - P P' + Q Q' on the free features, and the columns of P; by eigenvectors of the middle."""
+    """[P, Q] with B = B0 - P P' + Q Q' on the free features, and the number of columns of P, from the eigenvectors of
+    the middle matrix."""
     s_y = s @ y.T
     lower = np.tril(s_y, -1)
     middle = np.block([[s @ b0_s.T, lower], [lower.T, -np.diag(np.diag(s_y))]])
@@ -222,7 +226,7 @@ def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tup
 
 
 def _padded(x: Floats) -> Floats:
-    """Columns of zeros up to a multiple of LANES."""
+    """Append columns of zeros up to a multiple of LANES."""
     return np.pad(x, ((0, 0), (0, -x.shape[1] % LANES)))
 
 

@@ -5,12 +5,12 @@
         E and curvature of mu[x, .] and lambda[x, ., .];  update them
 
 As printed, each weight becomes s(a h w - g, rho1) / (a h + rho2) with a fixed a, which diverges from w = 0 unless a is
-large. By default the block takes the joint step of `local_model` instead, damped until the objective does not increase,
-which takes one more forward recursion to check.
+large. By default the block takes the joint step of `local_model` instead, damped until the objective does not increase;
+each check takes one more forward recursion.
 
 If attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a pass
-for every attribute of a sentence. Attributes that never occur at the same position, such as those of one template line,
-are then updated together, group by group, with one pass each.
+for every attribute of a sentence. The solver then forms groups of attributes that never occur at the same position,
+such as the attributes of one template line, and updates each group together, with one pass per group.
 """
 
 from __future__ import annotations
@@ -84,10 +84,11 @@ class Blockwise(Cd):
 
 
 class Groupwise:
-    """One step is one sweep over the groups of attributes that never occur together, with one pass each."""
+    """One step is one sweep over groups of attributes that never occur at the same position, with one pass per
+    group."""
 
     def __init__(self, objective: Objective, group: NDArray[np.uint8]) -> None:
-        """`group`: that of each attribute, [X]."""
+        """`group`: the group of each attribute, [X]."""
         self.objective = objective
         self.group = group
         self.damping = np.ones(int(self.group.max(initial=0)) + 1)
@@ -118,7 +119,7 @@ class Groupwise:
         return start if (point.w == start.w).all() else point
 
     def _update(self, point: Point, members: NDArray[np.int64], k: int) -> Point:
-        """The group's weights moved, or the point itself if no step improves."""
+        """The point after the group's weights have moved, or the point itself if no step improves it."""
         objective, h = self.objective, self.h
         assert h is not None
         model = LocalModel.at(point.known, point.g, h, unit=objective.units(point.known))
@@ -154,6 +155,6 @@ def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | N
     return Groupwise(objective, group) if groups else Blockwise(objective)
 
 
-# Their steps use single sequences, and their blocks are the features of an attribute and whole labels.
+# These solvers need single sequences, and a block holds the features of an attribute with whole labels.
 SBCD = SolverKind(sbcd, solver_for(Trait.L1))
 CD = SolverKind(Cd, solver_for(Trait.L1))

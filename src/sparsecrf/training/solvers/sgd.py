@@ -1,6 +1,7 @@
 """`sgd` and `sgd-l1`: stochastic gradient descent, one sequence per step, on P/N (N sequences of weight above 0).
 
-With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 2007; Tsuruoka, Tsujii, Ananiadou 2009),
+Let g be the gradient of one sequence's loss and eta_t the size of step t (Bottou 2007; Tsuruoka, Tsujii, Ananiadou
+2009). A step is
 
     w <- (1 - eta_t rho2/N) w - eta_t g
     w_k moves towards 0, not across, by the outstanding part of the penalty sum_t eta_t rho1/N    (`sgd-l1`)
@@ -10,13 +11,14 @@ With g the gradient of one sequence's loss and eta_t the size of step t (Bottou 
 
 Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
 every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
-Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. Steps that became
-small before they joined are too small for them: when they first join, eta0 is determined again, and t restarts. The
-steps run in one thread, since each needs the weights of the previous one; threads are used for evaluation.
+Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. By the time they
+join, steps have become too small for them, so when they first join, eta0 is determined again and t restarts. The
+steps run in one thread, since each needs the weights of the previous one; evaluation uses all threads.
 
-`warm_up` is a start for `auto`: a few epochs replace many of its first steps. There, eight gradients at a time are
-computed at the same weights, on all threads. Over shards of this process it goes from one to the next, over as many as
-have eight million tokens: with n of the N sequences in these, an epoch is n steps, and a step has the penalty of 1/N.
+`warm_up` is a start for `auto`: a few epochs replace many of its first steps. It computes eight gradients at a time at
+the same weights, on all threads. If the data are shards in this process, it visits one after the other, as many as have
+eight million tokens in total. If these have n of the N sequences, an epoch has n steps, and the penalty of a step is
+still divided by N.
 """
 
 from __future__ import annotations
@@ -47,21 +49,21 @@ _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # passes over a smaller sample
 _FIRST_EXPONENT, _EXPONENTS = -6, 60  # powers of two to try: the first, the largest
 # A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
-# Steps that are far too large lead to weights with which inference takes the log domain, 30 times as long with many
-# labels.
+# Steps that are far too large lead to weights for which inference needs the log domain, which takes 30 times as long
+# with many labels.
 _CLEARLY = 1.1
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 _WARM_AT_ONCE = (
     8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
 )
-_WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 leave
+_WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 are dropped
 _WARM_TOKENS = 8_000_000  # for larger sharded data, use shards with about this many tokens in total
 
 
 class _Stochastic:
     """One step is one epoch. It may increase the objective."""
 
-    at_once = 1  #: sequences whose gradients are taken at the same weights
+    at_once = 1  #: number of sequences whose gradients are computed at the same weights
 
     def __init__(self, objective: Objective, seed: int = 0, eta0: float | None = None) -> None:
         if not 0 <= seed < 2**64:
@@ -75,19 +77,19 @@ class _Stochastic:
         self.n = sum(self.sizes)  # steps of an epoch
         self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
-        self.longer_since: int | None = None  # the epoch before which label n-grams first joined
-        self.before = 0  # steps of the current epoch over earlier shards
+        self.longer_since: int | None = None  # label n-grams first joined before this epoch
+        self.before = 0  # number of steps of the current epoch over earlier shards
         self.u = 0.0  # cumulative penalty that a weight could have received
         self.q: Floats | None = None  # penalty that each weight received, signed
         self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that joined since the last step
 
     def chosen_shards(self) -> Sequence[Shard]:
-        """The shards to step over: the corpus."""
+        """The shards to step over: the whole corpus."""
         return shards_of(self.objective.corpus, self.objective.threads).workers.here
 
     def _over(self, k: int, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """function(shard, stepper, *arguments) for the k-th of them. The stepper, which holds the shard's corpus, is
-        released afterwards, unless there is one shard that stays in memory."""
+        """Call function(shard, stepper, *arguments) for the k-th shard. The stepper, which holds the shard's corpus, is
+        released afterwards, unless it belongs to the only shard and that stays in memory."""
         with self.shards[k].at_work() as shard:
             stepper = self._only or Stepper(shard.corpus, threads=shard.threads)
             if len(self.shards) == 1 and shard.stays:
@@ -162,7 +164,7 @@ class _Stochastic:
         return True
 
     def _penalties_received(self, point: Point) -> Floats:
-        """q. A feature that joins owes no penalty in the direction of its gradient."""
+        """The penalties q. A feature that joins owes no penalty in the direction of its gradient."""
         q = np.zeros(point.known.size) if self.q is None else self.q.copy()
         joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
         q[joined] = self.u * np.sign(point.g[joined]) * self._rho1_factors(point.known)[joined]
@@ -210,7 +212,7 @@ class _Stochastic:
 
         def value(exponent: int) -> float:
             eta0, q = 2.0**exponent, np.zeros(point.known.size)
-            # The decay of the weights would change their sign.
+            # With such a step size, decay would change the sign of the weights.
             if eta0 * self.objective.penalty.rho2 * self.share >= self.n:
                 return math.inf
             try:
@@ -258,8 +260,8 @@ SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_s
 
 
 class _WarmUp(_Stochastic):
-    """A short run, whose steps soon become smaller. It ends early when time is up. Uses all threads: the gradients of a
-    fixed number of sequences are computed at the same weights."""
+    """A short run, whose steps soon become smaller. It ends early when time is up. It uses all threads by computing the
+    gradients of a fixed number of sequences at the same weights."""
 
     at_once = _WARM_AT_ONCE
 

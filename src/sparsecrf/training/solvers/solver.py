@@ -1,4 +1,4 @@
-"""The interface of solvers: a solver moves a point, weights on a working set, to a better one."""
+"""The interface of solvers. A solver moves a point (weights on a working set) to a better one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Lowest:
 
 @dataclass(frozen=True)
 class State:
-    """A run at the start of an iteration, before screening and its record: it resumes from here bit for bit."""
+    """The state of a run at the start of an iteration, before the iteration screens and is recorded. The run resumes
+    from here bit for bit."""
 
     point: Point
     iteration: int
@@ -45,13 +46,13 @@ class State:
     passes: float
     elapsed: float  #: seconds of training
     history: list[Record]
-    values: list[float]  #: the lowest objective so far, at every iteration of the history, before its screening
+    values: list[float]  #: the lowest objective so far, for every iteration of the history, before it screened
     solver: Arrays
     best: Best | None  #: on the dev corpus
     lowest: Lowest | None  #: weights that are better than those of `point`, if any
     mixture: Mixture | None  #: the dual point of the gap
-    n_ngrams: int = 0  #: number of label n-grams found so far: the first in the table of the data
-    promise: float = inf  #: possible gain of features outside of the working set, from the last screening
+    n_ngrams: int = 0  #: number of label n-grams found so far, which come first in the table of the data
+    promise: float = inf  #: possible gain of features outside the working set, from the last screening
 
 
 class Keeper(Protocol):
@@ -72,7 +73,7 @@ class Point:
     loss: float
     g: Floats
     trials: int = 0  #: trials of the line search that led here; 0 if none
-    step: float = 1.0  #: how far it went along its direction
+    step: float = 1.0  #: length of the step along its direction
 
 
 class Solver(Protocol):
@@ -113,10 +114,11 @@ class SolverKind:
 
     make: Callable[..., Solver]
     capabilities: Capabilities
-    #: Takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit is given. The
-    #: others never increase the objective, and reach any tolerance.
+    #: Whether it takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit is
+    #: given. All other solvers never increase the objective, and reach any tolerance.
     is_stochastic: bool = False
-    #: Computes a lower bound on the minimum (`Certifying`) over all features, so nothing is screened until the end.
+    #: Whether it computes a lower bound on the minimum (`Certifying`) over all features, so that nothing is screened
+    #: until the end.
     certifies: bool = False
     doubt: float = DOUBT  #: doubt of its estimates (`Stopping`)
 
@@ -127,7 +129,8 @@ class SolverKind:
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
-    """A point with these weights, on their features and those that can become nonzero; zero without weights."""
+    """A point with these weights, on their features and on all features that can become nonzero. Without weights, all
+    are zero."""
     known = objective.hopeful()
     if numbers is None or w is None:
         w = np.zeros(known.size)

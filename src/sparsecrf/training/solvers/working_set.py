@@ -1,4 +1,4 @@
-"""The outer loop of every solver: a working set of features, screening, certificate, stopping.
+"""The outer loop of every solver: it maintains the working set, screens, certifies, and decides when to stop.
 
 A solver improves P over the features it is given. Around it, this loop adds features that violate their optimality
 condition anywhere in the virtual space, drops features that stay at zero, and stops when the whole space is close
@@ -31,7 +31,7 @@ class Result:
     objective: float
     kkt: float  #: relative, over the whole space
     gap: float  #: certified: the optimum is at most this far below
-    remaining: float  #: an estimate of the same; infinite if none yet
+    remaining: float  #: an estimate of the distance to the optimum; infinite if there is none yet
     stopped_by: str
     history: list[Record] = field(default_factory=list)
 
@@ -43,17 +43,18 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = (
-    10  # the first screening of label n-grams waits longer: nearly all look like violations, and they cost the most
+    10  # the first screening of label n-grams waits longer: nearly all look like violations, and checking costs most
 )
 _SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
 _AFTER_SCREENING = 5  # iterations for features that joined to take effect
-# A feature at zero whose |gradient| is below this share of rho1 (of what its groups allow) leaves the working set.
+# A feature at zero leaves the working set if its |gradient| is below this share of rho1 (with groups, of what they
+# allow).
 _KEEP = 0.8
 # Relative to all mass: a KKT residual at w = 0 below this is rounding, and cannot serve as a scale.
 _ROUNDING = 1e-8
 # A gap below this share of the objective is not worth a better bound.
 _TIGHT = 1e-4
-# A relative KKT residual of the working set that is rounding.
+# A relative KKT residual of the working set up to this is rounding error.
 _NOTHING = 1e-13
 _DOUBTED = 4  # an estimate that the gap contradicts is checked again after this fraction of all iterations
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
@@ -66,7 +67,7 @@ class _Certificate:
 
     kkt: float | None  #: None if not computed
     gap: float
-    promise: float  #: approximate gain that features outside of the working set could still bring
+    promise: float  #: approximate gain that features outside the working set could still bring
 
     def __post_init__(self) -> None:
         self.gap = max(0.0, self.gap)  # rounding can make it slightly negative
@@ -74,8 +75,8 @@ class _Certificate:
 
 @dataclass(eq=False)
 class Run:
-    """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must allow one thread of vector
-    algebra: it is small next to a pass, and its last bits would depend on the threads it uses.
+    """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must restrict vector algebra to one
+    thread: it takes little time compared with a pass, and with more threads its last bits would depend on their number.
 
     With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
     """
@@ -96,10 +97,10 @@ class Run:
         self.history: list[Record] = []
         self.lowest: Lowest | None = None  # better weights than those of the last point, if any
         self.previous: Lowest | None = None  # the weights of the last point that was watched
-        self.values: list[float] = []  # the lowest objective so far, at every iteration
+        self.values: list[float] = []  # the lowest objective so far, for every iteration
         self.bound = LowerBound(objective)
-        # The point of the last screening, on all features it considered; kept until the next step, unless its bound is
-        # tight.
+        # The point of the last screening, on all features it considered. It is kept until the next step, unless its
+        # bound is tight.
         self.everything: Point | None = None
         self.promise = np.inf  # possible gain, from the last screening
         self.iteration = 0
@@ -143,8 +144,8 @@ class Run:
         except KeyboardInterrupt:
             self.stopped_by, found = "interrupt", None
         finally:
-            # Saved before this iteration's decisions, so that a later run with wider limits continues as if this one
-            # had not stopped.
+            # The state is saved before this iteration's decisions, so that a later run with wider limits continues as
+            # if this one had not stopped.
             if self.keeper is not None and self.head is not None:
                 self.keeper.save(self.head)
         return self._result(point, found)
@@ -162,7 +163,7 @@ class Run:
         self.values.append(value if self.lowest is None else self.lowest.value)
 
     def _keep(self, point: Point) -> None:
-        """Take the state, and write it if it is time to."""
+        """Record the state, and write it to the checkpoint if it is due."""
         # A step that the time limit cut short is not saved: the run continues from before it.
         if self.keeper is not None and not self.objective.cut_short:
             self.head = self._state(point)
@@ -170,7 +171,7 @@ class Run:
                 self.keeper.save(self.head)
 
     def _look(self, point: Point) -> tuple[Point, _Certificate | None]:
-        """Screen if it is time to, and decide whether to stop: a limit, a certificate, or the estimate."""
+        """Screen if it is due, and decide whether to stop: at a limit, by a certificate, or by the estimate."""
         if isinstance(self.solver, Certifying):
             return point, self._look_at_bound(point, self.solver)
         left, limit = remaining(self.values), self._limit_reached()
@@ -225,8 +226,8 @@ class Run:
         return _Certificate(None, gap, 0.0)
 
     def _believed(self, found: _Certificate, left: float, target: float) -> bool:
-        """Whether the estimate is small enough for the gap. If not, tighten the gap, which a run that stops here would
-        do anyway."""
+        """Whether the estimate is small enough for the gap. If not, tighten the gap first, which a run that stops here
+        would do anyway."""
         left += found.promise
         if self.stopping.believable(found.gap, target) < left <= target and self.everything is not None:
             found.gap = self._tightened(self.everything, found.gap)
@@ -265,7 +266,7 @@ class Run:
                 found = self._uncertified(value)
         elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened
             found = _Certificate(found.kkt, self._tightened(self.everything, found.gap), found.promise)
-        # The estimate is of the lowest objective; another point may be returned, one that is best on dev data.
+        # The estimate refers to the lowest objective, but the returned point may be the one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
         left = min(higher + remaining(self.values) + found.promise, found.gap)
         if isinstance(self.solver, Certifying):  # its objective does not decrease steadily
@@ -296,7 +297,7 @@ class Run:
             self.objective.passes,
             time.perf_counter() - self.began,
             list(self.history),
-            self.values[:-1],  # the last is that of `point`, which is watched again
+            self.values[:-1],  # the last value belongs to `point`, which is watched again
             self.solver.state(),
             None if self.dev is None else self.dev.best,
             self.lowest,
@@ -329,7 +330,7 @@ class Run:
         return self.stopping.target * abs(self._value(point))
 
     def _relative_kkt(self, point: Point) -> float:
-        """Over the working set only: a lower bound on the certificate."""
+        """The relative KKT residual over the working set only, which is at most the residual over all features."""
         residual = float(np.abs(self.objective.penalty_on(point.known).subgradient(point.w, point.g)).sum())
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
@@ -361,7 +362,7 @@ class Run:
         return min(gap, self.bound.tighten(everything.known, everything.w, everything.loss, everything.g))
 
     def _time_to_screen(self) -> bool:
-        """Whether a screening is short enough to run although time is up. Without an l1 term, a screening costs
+        """Whether a screening is short enough to run although time is up. Without an l1 term, screening costs
         nothing."""
         if self.objective.penalty.threshold == 0:
             return True
@@ -370,9 +371,9 @@ class Run:
         return late + expected <= LAST_SECONDS
 
     def _promise(self, everything: Point, point: Point) -> float:
-        """The possible gain of the features outside of the working set, one by one: excess^2 / 2 curvature. The
-        curvature of a feature with expectation E is at most E (times the size of values other than 1); to be careful, a
-        quarter of that is used."""
+        """The possible gain of the features outside the working set: the sum of excess^2 / (2 curvature). The curvature
+        of a feature with expectation E is at most E (times the size of values other than 1); to be cautious, this uses
+        a quarter of that."""
         new = place_among(everything.known.numbers, point.known.numbers) < 0
         penalty = self.objective.penalty_on(everything.known)
         excess = np.abs(penalty.subgradient(everything.w, everything.g))[new]
