@@ -1,1 +1,1 @@
-"""From tokens and text to a corpus: templates, matrices, the vocabulary, and how features are numbered."""
+"""Turns tokens and text into a corpus: templates, matrices, the vocabulary, and the numbering of features."""

@@ -1,4 +1,4 @@
-"""Clusters the words of raw text, for `Resource.clusters`: exchange algorithm on Brown's objective, then Brown's
+"""Clusters the words of raw text, for `Resource.clusters`: the exchange algorithm on Brown's objective, then Brown's
 merges."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 class Clustered(NamedTuple):
-    """A word, how often it occurs, and the path of its cluster, whose prefixes are larger clusters."""
+    """A word, its number of occurrences, and the path of its cluster, whose prefixes are larger clusters."""
 
     path: str
     word: str
@@ -33,11 +33,12 @@ def word_clusters(
     threads: int = 1,
     each: Callable[[str], None] | None = None,
 ) -> list[Clustered]:
-    """Clusters of the words of sentences (lists of words), or of files.
+    """Cluster the words of sentences (lists of words) or of files.
 
-    Files have one sentence per line and spaces between words; with `columns` they are column files, the word first.
-    Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for at most `max_rounds`
-    rounds. `each` is called with a line after each round. Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
+    Files have one sentence per line and spaces between words; with `columns`, they are column files with the word in
+    the first column. Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for at
+    most `max_rounds` rounds. `each` is called with a line of text after each round.
+    Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
     """
     for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():
         if not isinstance(value, int) or not 1 <= value < 2**31:

@@ -1,8 +1,8 @@
 """Dense columns: a vector of numbers for every token, in addition to its attributes.
 
-A column is an attribute, `dense[j]`, that occurs at every position, and its features are ordinary ones: they have
-numbers, weights and penalties like all others. The core sums them as matrices (cpp/core/inference/dense_columns.hpp).
-Columns are standardised, x' = (x - mean) scale, so that one penalty works for all of them.
+A column is an attribute, `dense[j]`, that occurs at every position. Its features are ordinary features with numbers,
+weights and penalties. The core sums them as matrices (cpp/core/inference/dense_columns.hpp). Columns are standardised,
+x' = (x - mean) scale, so that one penalty works for all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def name_of(column: int) -> str:
 
 
 def name_columns(attributes: StringTable, n: int) -> None:
-    """Give ids to n columns, before encoding a corpus that has them."""
+    """Give ids to n columns, before a corpus that has them is encoded."""
     for j in range(n):
         attributes.intern(name_of(j))
 
@@ -33,7 +33,7 @@ def has_vector(token: Any) -> bool:
 
 
 def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
-    """Pair the tokens of sequences with their vectors: a matrix for each sequence, or one for all of them."""
+    """Pair the tokens of sequences with their vectors: a matrix for each sequence, or one matrix for all of them."""
     import numpy as np
 
     flat = hasattr(dense, "shape") and len(dense.shape) == 2
@@ -58,7 +58,7 @@ def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
 
 
 class VectorReader:
-    """Separates the vectors from sequences of tokens (attributes, vector)."""
+    """Separates vectors from tokens in sequences of pairs (attributes, vector)."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -66,7 +66,7 @@ class VectorReader:
 
     @classmethod
     def of(cls, first: Any) -> VectorReader | None:
-        """The reader for sequences, given the first one that has tokens; None if it has no vectors."""
+        """The reader for sequences, given the first sequence that has tokens; None if its tokens have no vectors."""
         found = isinstance(first, (list, tuple)) and len(first) > 0 and has_vector(first[0])
         return cls(first[0][1].size) if found else None
 
@@ -95,7 +95,7 @@ class VectorReader:
         return [attributes for attributes, _ in tokens]
 
     def matrix(self) -> NDArray[Any]:
-        """All vectors, a row for each token."""
+        """All vectors, one row for each token."""
         import numpy as np
 
         return np.concatenate(self._rows) if self._rows else np.empty((0, self.width))
@@ -135,7 +135,7 @@ class DenseColumns:
         return len(self.mean)
 
     def added(self, corpus: Corpus, values: NDArray[Any], attributes: StringTable) -> Corpus:
-        """The corpus with these columns; columns without an attribute have zero weight."""
+        """The corpus with these columns added; columns without an attribute have zero weight."""
         import numpy as np
 
         if values.shape[1] != self.width:

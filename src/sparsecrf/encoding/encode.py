@@ -14,7 +14,7 @@ class PieceEncoder:
     """Adds pieces of labelled files to a corpus.
 
     In column formats, every line has `n_columns` columns including the label, or as many as the first line. Without
-    `grow`, attributes that the vocabulary does not have are left out and labels that it does not have are missing.
+    `grow`, attributes that are not in the vocabulary are left out, and labels that are not in it count as missing.
     `words`: word vectors to use as dense columns, or a table that numbers the words. `threads`: number of threads that
     apply a template (0 means all cores); the corpus does not depend on it.
     """
@@ -45,7 +45,7 @@ class PieceEncoder:
         return int(self._encoder.n_tokens)
 
     def add(self, piece: Piece, source: str) -> None:
-        """Add a piece of the file that errors call `source`."""
+        """Add a piece of a file; errors call the file `source`."""
         text = self.charset.decoded(piece, source)
         self.layout = self.format.add(self._encoder, text, source, self.layout)
         if self._is_surveyed and self._can_label_text() and not self.survey.is_complete:
@@ -57,7 +57,7 @@ class PieceEncoder:
         return self.layout.n_columns == 2 or (template is not None and template.n_columns == 1)
 
     def build(self, files: str) -> Corpus:
-        """The corpus of everything added since the last one; errors call the files `source`."""
+        """The corpus of everything added since the last call; errors call the files `source`."""
         if self.n_sequences == 0:
             raise InputError(f"{files}: expected at least one sequence, found none")
         if len(self.vocabulary.labels) == 0:

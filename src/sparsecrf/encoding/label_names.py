@@ -1,4 +1,4 @@
-"""Labels that are not text: the model uses text, and users get back the type they gave."""
+"""Labels that are not text: the model uses text, and users get back labels of the type they gave."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sparsecrf._core import InputError
 
 
 class LabelNames:
-    """Names of labels, and labels by name. Text is its own name; integers and booleans are converted."""
+    """Converts labels to names and back. Text is its own name; integers and booleans are converted."""
 
     def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
-        self.kind = kind  #: type of all labels; None means that of the first
-        self.n_missing = 0  #: labels that were None
+        self.kind = kind  #: type of all labels; None means the type of the first label
+        self.n_missing = 0  #: number of labels that were None
 
     def of(self, labels: Any, i: int, what: str = "y") -> list[Any]:
         """The names of the labels of sequence i. The encoder rejects anything but text, integers and booleans.

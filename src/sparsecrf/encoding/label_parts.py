@@ -1,12 +1,12 @@
 """Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
 
 A unigram feature combines an attribute with a label, (x, y), or with a part, (x, j); the score of a label is the sum of
-its own weights and those of its parts. A part of only one label would duplicate that label, and a part of all labels
-would have no effect: neither is kept. A part with the same name as a label gets brackets.
+its own weights and the weights of its parts. A part of only one label would duplicate that label, and a part of all
+labels would have no effect, so neither is kept. A part with the same name as a label gets brackets.
 
-Labels may also have classes, a partition by their first part (the part of speech); a label without parts, or the only
-one with its first part, is a class of its own. Pair features then combine an attribute with two labels, (x, y', y), or
-with two classes, (x, c', c).
+Labels may also have classes, a partition by their first part (the part of speech). A label without parts, or the only
+one with its first part, forms a class by itself. Pair features then combine an attribute with two labels, (x, y', y),
+or with two classes, (x, c', c).
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ class LabelParts(NamedTuple):
 
     names: tuple[str, ...]  #: [P]
     of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, in ascending order
-    #: [Y] the class of each label: Y + j, part j, or the label's own number, a class of its own; empty without classes
+    #: [Y] the class of each label: Y + j for part j, or the label's own number if it forms a class by itself; empty
+    #: without classes
     classes: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, labels: Iterable[str], asked: LabelPartsChoice, *, classes: bool = False) -> LabelParts | None:
-        """The parts of these labels by a rule; None if no part is shared by some but not all of them. With `classes`,
-        labels with the same first part form a class; there are no classes if all labels share it, or no two do."""
+        """The parts of these labels by the rule `asked`; None if no part is shared by some but not all of them. With
+        `classes`, labels with the same first part form a class; there are no classes if all labels share it, or no two
+        labels do."""
         found: dict[str, list[int]] = {}
         first: dict[str, list[int]] = {}  # the labels by first part
         labels, parts_of = list(labels), _function(asked)
@@ -73,7 +75,7 @@ class LabelParts(NamedTuple):
 
     @property
     def core(self) -> Rows:
-        """The same for the core."""
+        """The parts in the form that the core takes."""
         import numpy as np
 
         from sparsecrf._core import LabelParts as Rows
@@ -98,13 +100,13 @@ class LabelParts(NamedTuple):
 
     @property
     def class_sizes(self) -> list[int]:
-        """How many labels each of them has."""
+        """The number of labels in each class."""
         counts = Counter(self.classes)
         return [counts[cell] for cell in self.class_cells]
 
     def n_class_pairs(self, start: bool) -> int:
         """The number of class pairs that have features: all except pairs of two single-label classes. `start` includes
-        those after the start label."""
+        pairs after the start label."""
         n, single = len(self.class_cells), sum(cell < len(self.classes) for cell in self.class_cells)
         return n * n - single * single + (n - single if start else 0)
 
@@ -154,12 +156,12 @@ def _function(asked: LabelPartsChoice) -> Callable[[str], Iterable[str]]:
 
 
 def _ud(label: str) -> Sequence[str]:
-    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_` means none."""
+    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_` means no features."""
     return [part for part in label.split("|") if part not in ("", "_")]
 
 
 def _bio(label: str) -> Sequence[str]:
-    """`B-PER`: the kind of span, and whether a token begins or continues one."""
+    """`B-PER`: the kind of span, and whether the token begins or continues one."""
     tag, separator, kind = label.partition("-")
     return [tag, f"-{kind}"] if separator else []
 

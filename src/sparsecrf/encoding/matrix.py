@@ -1,4 +1,4 @@
-"""Tokens that are the rows of a matrix of numbers: column k is the attribute `xk`, an entry its value."""
+"""Tokens that are the rows of a matrix of numbers: column k is the attribute `xk`, and an entry is its value."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NOT_ASKED = -2
 
 
 def is_matrix(x: Any) -> bool:
-    """A two-dimensional NumPy array of numbers, or a sparse matrix or array of SciPy."""
+    """Whether x is a two-dimensional NumPy array of numbers, or a sparse matrix or array of SciPy."""
     if hasattr(x, "tocsr"):
         return True
     return getattr(x, "ndim", None) == 2 and getattr(getattr(x, "dtype", None), "kind", "O") in "fiub"
 
 
 class Csr:
-    """A matrix in the core's format. Zeros are omitted, or are entries without effect."""
+    """A matrix in the core's format. Zeros are either omitted or stored as entries without effect."""
 
     def __init__(self, matrix: Any) -> None:
         import numpy as np
@@ -30,7 +30,7 @@ class Csr:
             sparse = matrix.tocsr()
             ptr, column, value = sparse.indptr, sparse.indices, sparse.data
         else:
-            matrix = np.asarray(matrix)  # a row of np.matrix would be a matrix again
+            matrix = np.asarray(matrix)  # a row of an np.matrix would be a matrix again
             row, column = np.nonzero(matrix)
             ptr, value = np.searchsorted(row, np.arange(matrix.shape[0] + 1)), matrix[row, column]
         self.ptr: NDArray[np.int64] = np.ascontiguousarray(ptr, dtype=np.int64)  #: [rows + 1]
@@ -42,7 +42,7 @@ class Csr:
         return len(self.ptr) - 1
 
     def check_finite(self, i: int) -> None:
-        """Raise for an entry of sequence i that is not a number."""
+        """Raise for an entry of sequence i that is not a finite number."""
         import numpy as np
 
         begin = int(self.ptr[0])
@@ -87,7 +87,8 @@ class Columns:
         return self._ids
 
     def _check_known(self, width: int) -> None:
-        """Raise if no column is an attribute of the vocabulary: it was built from a different kind of token."""
+        """Raise if no column is an attribute of the vocabulary, since it was then built from a different kind of
+        token."""
         n = len(self._attributes)
         if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
             return  # a single attribute may be the bias of a model without other weights

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from sparsecrf import _core
 from sparsecrf._core import InputError
 
-NO_MENTION = "_none"  #: the cells of a word without another mention in the document
+NO_MENTION = "_none"  #: the content of the cells if a word has no other mention
 
-#: Columns after the word, which is column 0: how the other mentions are written, and of two of them the word before,
-#: the word itself and the word after.
+#: Columns after the word, which is column 0: how the other mentions are written; and for each of two other mentions,
+#: the word before it, the mention itself and the word after it.
 N_MENTION_COLUMNS = 7
 
 
@@ -25,13 +25,14 @@ def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[lis
 
     A token is a word, or a row of columns that begins with it. In a row, seven columns follow the word:
 
-    - 1: how its other mentions are written. `x`: one in lower case; `C`: one with a capital letter and then lower case,
-      which is not the first of its sequence; `U`: one in upper case; or several of these; `n`: none of these;
+    - 1: how its other mentions are written: `x` if one is in lower case; `C` if one has a capital letter and then lower
+      case, and is not the first word of its sequence; `U` if one is in upper case; several of these letters; or `n` for
+      none of these;
     - 2, 3, 4: the word before the first other mention, that mention, and the word after it;
     - 5, 6, 7: the same for the second other mention.
 
-    Other columns follow. Mentions of a word are equal to it except for case. Without another mention, cells are
-    `_none`; beyond the ends of a sequence, they are `_B-1` and `_B+1`.
+    Other columns follow. Mentions of a word are equal to it except for case. If there is no other mention, cells
+    contain `_none`; beyond the ends of a sequence, they contain `_B-1` and `_B+1`.
 
     >>> with_mentions([["Mr", "Blair"], ["Blair", "left"]])[1][0]
     ['Blair', 'C', 'Mr', 'Blair', '_B+1', '_none', '_none', '_none']
@@ -54,5 +55,5 @@ def _rows(sequence: Iterable[str | Iterable[str]], i: int) -> list[list[str]]:
 
 
 def _is_list(value: object) -> bool:
-    """Whether it is a list of items, unlike text and mappings."""
+    """Whether the value is a list of items, not text or a mapping."""
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))

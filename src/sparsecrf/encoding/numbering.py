@@ -7,14 +7,14 @@ y' = Y is the start label:
     (x, y', y)  X Y + (x (Y + 1) + y') Y + y
 
 Ascending numbers are the canonical order of features. If labels have P parts (`label_parts.py`), unigram rows have Y +
-P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. If labels have C classes, X
-(C + 1) C features of class pairs follow, numbered like bigram features. A class is identified by its cell, a label y or
-a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the start. Label n-grams (x, y_1 .. y_k), k >= 3, are
-numbered from `first_ngram` on, by their place in a table (`training/ngrams.py`); the methods below that take numbers
-are for features of one and two labels.
+P cells: the feature of part j is (x, Y + j), and Y + P takes the place of Y in x Y and X Y. If labels have C classes,
+the numbers of X (C + 1) C features of class pairs follow, in the same order as for bigram features. A class is
+identified by its cell, which is a label y or a part Y + j; as a previous label, part j is Y + 1 + j, since Y is the
+start. Label n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table
+(`training/ngrams.py`); the methods below that take numbers are for features of one and two labels.
 
-The arithmetic works on Python integers and on arrays; NumPy is imported where arrays are made, because a model can
-be loaded without it.
+The arithmetic works on Python integers and on arrays. NumPy is imported where arrays are made, because models can be
+loaded without it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Numbering(NamedTuple):
 
     @classmethod
     def with_parts(cls, n_labels: int, n_attributes: int, parts: LabelParts | None) -> Numbering:
-        """The numbering with these parts of labels; None for no parts."""
+        """The numbering for labels with these parts; None means no parts."""
         return cls(n_labels, n_attributes, *(() if parts is None else (len(parts.names), parts.class_cells)))
 
     @property
@@ -56,7 +56,7 @@ class Numbering(NamedTuple):
 
     @property
     def class_pairs(self) -> int:
-        """The same for pairs of classes."""
+        """The number of class pairs of an attribute, including pairs after the start."""
         return (len(self.classes) + 1) * len(self.classes)
 
     @property
@@ -123,18 +123,20 @@ class Numbering(NamedTuple):
         return np.select([kind == 0, kind == 1], [-1, cell // Y], names[np.minimum(cell // C, len(self.classes))])
 
     def block(self, numbers: Any) -> Any:
-        """The block of each feature of an array: x for its unigram features, X + x for its bigram features."""
+        """The block of each feature of an array: x for unigram features of attribute x, X + x for its bigram
+        features."""
         import numpy as np
 
         kind, x, _ = self._taken_apart(numbers)
         return np.where(kind > 0, self.n_attributes + x, x)
 
     def unigram_of(self, bigrams: Any) -> Any:
-        """The number of (x, y) for numbers of (x, y', y)."""
+        """The numbers of the features (x, y) for an array of numbers of (x, y', y)."""
         return self.unigram(self.attribute(bigrams), self.label(bigrams))
 
     def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
-        """The numbers of the same features when their attributes become `place` (one per number) of `n_attributes`."""
+        """The numbers of the same features when their attributes become `place` (one entry for each number), and
+        there are `n_attributes` attributes."""
         import numpy as np
 
         kind, _, cell = self._taken_apart(numbers)

@@ -25,7 +25,7 @@ def preset(name: str, n_columns: int = 1, option: str = "features", resources: S
 
 
 def _words(_: int = 1) -> list[str]:
-    """Entities and chunks: words, lower case, affixes, shapes, and those of the neighbours."""
+    """For entities and chunks: words, lower case, affixes and shapes, also of the neighbours."""
     return [
         "# words: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -56,7 +56,7 @@ def _words(_: int = 1) -> list[str]:
 
 
 def _documents(_: int = 1) -> list[str]:
-    """As `words`, plus the other mentions in the document, in columns 1 to 7 (`mentions.py`)."""
+    """The lines of `words`, plus lines for the other mentions in the document, in columns 1 to 7 (`mentions.py`)."""
     lines = _words()[1:-1]
     lines += [
         "# how other mentions of the word in its document are written, with its shape and those of its neighbours",
@@ -79,7 +79,7 @@ def _documents(_: int = 1) -> list[str]:
 
 
 def _tagging(_: int = 1) -> list[str]:
-    """Parts of speech: more affixes, fewer neighbours."""
+    """For parts of speech: more affixes, fewer neighbours."""
     return [
         "# tagging: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -104,7 +104,7 @@ def _tagging(_: int = 1) -> list[str]:
 
 
 def _letters(_: int = 1) -> list[str]:
-    """Pronunciation, hyphenation, ...: a token is a letter; n-grams around it."""
+    """For pronunciation, hyphenation, ...: tokens are letters, and the lines are n-grams around a letter."""
     return [
         "# letters: column 0 is the letter, a sequence is a word",
         *(f"U:x{row:+}=%x[{row},0]" for row in range(-4, 5)),
@@ -123,7 +123,7 @@ def _letters(_: int = 1) -> list[str]:
 
 
 def _columns(n_columns: int) -> list[str]:
-    """As `words` for the first column, and a window over the others."""
+    """The lines of `words` for the first column, and a window over the other columns."""
     lines = _words()[1:-1]
     for k in range(1, n_columns):
         lines += [f"# column {k}", *(f"U:{k}:{row:+}=%x[{row},{k}]" for row in range(-2, 3))]
@@ -155,7 +155,7 @@ def _of_classes(classes: Resource) -> list[str]:
 
 
 def _of_lexicon(lexicon: Resource) -> list[str]:
-    """All classes together, each class separately if there are several, and both in lower case."""
+    """All classes together, each class separately if there are several, and both also in lower case."""
     name = lexicon.name
     each = [f":{c}" for c in lexicon.classes] if len(lexicon.classes) > 1 else []
     return [
@@ -174,7 +174,7 @@ def _of_lexicon(lexicon: Resource) -> list[str]:
 _LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_classes}
 
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]
-_RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row
+_RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row of each run
 
 #: Names of ready-made templates, and the functions that make their lines for a number of columns.
 PRESETS: dict[str, Callable[[int], list[str]]] = {

@@ -32,8 +32,8 @@ class Recipe:
 
     format: str | None = None  #: format of files, as for `--format`
     template: Template | Path | None = None  #: a template file, template lines, or a `Template`
-    features: str | None = None  #: a ready-made template instead
-    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, like the next two
+    features: str | None = None  #: the name of a ready-made template, used instead of `template`
+    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as in the next two settings
     clusters: Mapping[str, Path] = field(default_factory=dict)
     classes: Mapping[str, Path] = field(default_factory=dict)
     vectors: WordVectors | VectorFile | Path | None = None  #: word vectors
@@ -42,7 +42,7 @@ class Recipe:
     vectors_window: int = 0
     vectors_scale: float | None = None  #: factor on standardised dense columns
     standardize: bool = True  #: whether to standardise dense columns to mean 0 and deviation 1
-    refer: bool = False  #: the model keeps path and checksum of resources and vectors, not their content
+    refer: bool = False  #: the model keeps paths and checksums of resources and vectors, not their content
     bigrams: Bigrams = "bias"  #: for attributes that no template generates
     start: bool | None = None  #: whether the first token follows a start label
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
@@ -51,13 +51,13 @@ class Recipe:
     label_sets: str = ""  #: separates the labels of a set in files; empty if there are no sets
     ragged: bool = False  #: lines of column files may differ in length
     encoding: str | None = None  #: encoding of files
-    min_count: int = 1  #: attributes at fewer positions are dropped
+    min_count: int = 1  #: attributes that occur at fewer positions are dropped
 
     # Not stored in recipe files:
-    resources: tuple[Resource, ...] = ()  #: in addition to lexicon, clusters and classes
+    resources: tuple[Resource, ...] = ()  #: resources in addition to lexicon, clusters and classes
     labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not the data have them
-    lines: Template | None = None  #: what `resolved` made of `template` or `features`; None means the format's default
-    called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings as the user knows them
+    lines: Template | None = None  #: made by `resolved` from `template` or `features`; None means the format's default
+    called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings, as the user typed them
 
     def __getitem__(self, setting: str) -> str:
         """The name of a setting in errors."""
@@ -79,7 +79,7 @@ class Recipe:
 
     @property
     def word_vectors(self) -> WordVectors | VectorFile | None:
-        """The resources that it names; nothing is read yet."""
+        """The word vectors that the recipe names; vectors in files are not read yet."""
         if not isinstance(self.vectors, (str, os.PathLike)):
             return self.vectors
         self.files()
@@ -106,7 +106,8 @@ class Recipe:
         return made
 
     def files(self, *, resources: bool = True) -> list[str]:
-        """The files that it names; raises for vectors that are not a file, since reading a pipe could block."""
+        """The files that the recipe names. Raises for vectors that are not a regular file, since reading a pipe could
+        block."""
         named = [None if isinstance(self.template, str) and "\n" in self.template else self.template]
         if resources:
             named += [file for table in TABLES for file in getattr(self, table).values()]
@@ -122,8 +123,8 @@ class Recipe:
     # ---- From settings to the resolved recipe
 
     def resolved(self, file: str = "", like: Recipe | None = None) -> Recipe:
-        """The complete recipe for labelled files, given the first of them. Missing settings are taken from `like`, the
-        recipe of the model that training starts from."""
+        """The complete recipe for labelled files, of which `file` is the first. Missing settings are taken from `like`,
+        the recipe of the model that training starts from."""
         other = _PLAIN if like is None else like
         format = self._format_for(file, other)
         charset = replace(self, encoding=other.encoding if self.encoding is None else self.encoding).charset
@@ -145,7 +146,7 @@ class Recipe:
         )
 
     def made(self, n_columns: Callable[[], int]) -> Template | None:
-        """The template: from a file, from lines, or ready-made for rows of `n_columns` columns; None means no
+        """The template: from a file, from lines, or ready-made for rows of `n_columns` columns. None means no
         template."""
         if self.lines is not None:
             return self.lines
@@ -171,7 +172,7 @@ class Recipe:
         if self.format is not None:
             return self.reader
         by_name = format_of(file)
-        if by_name is COLUMNS and self.features == "documents":  # the file name does not tell
+        if by_name is COLUMNS and self.features == "documents":  # the file name does not show this
             return format_named("documents")
         if by_name is COLUMNS and like.format is not None:
             return format_named(like.format, self["init"])
@@ -198,7 +199,8 @@ class Recipe:
             raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
 
     def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
-        """Raise for invalid settings of vectors, in this recipe or in the other."""
+        """Raise for settings of vectors that are invalid, alone or with the vectors of the model that training starts
+        from."""
         if vectors is not None and charset.is_bytes:
             found = f"{self['encoding']} bytes"
             raise OptionError(f"{self['vectors']} cannot be combined with {found}: words are looked up as text")
@@ -218,7 +220,7 @@ class Recipe:
         return [*self.resources, *made]
 
     def _n_observed(self, file: str, format: Format) -> int:
-        """The number of columns before the label in the first line, which the features `columns` need before data are
+        """The number of columns before the label in the first line. The features `columns` need it before data are
         read."""
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
@@ -238,29 +240,29 @@ class Recipe:
     # ---- Files
 
     def updated(self, given: Mapping[str, Any], called: Mapping[str, str]) -> Recipe:
-        """The recipe with these settings instead. A template replaces features, and features a template."""
+        """The recipe with these settings replaced. A template replaces features, and features replace a template."""
         other = {"template": "features", "features": "template"}
         left: dict[str, Any] = {other[name]: None for name in given if name in other and other[name] not in given}
         names = {name: text for name, text in called.items() if name in given or name not in self.called}
         return replace(self, **left, **given, called={**self.called, **names})
 
     def given(self) -> dict[str, Any]:
-        """The settings that are not at their default."""
+        """The settings that differ from their defaults."""
         return {name: getattr(self, name) for name in SETTINGS if getattr(self, name) != getattr(_PLAIN, name)}
 
     @classmethod
     def load(cls, path: Path) -> Recipe:
-        """Read the file of a recipe."""
+        """Read a recipe from its file."""
         return cls().with_file(path)
 
     def with_file(self, path: Path) -> Recipe:
-        """The recipe, with settings in a file overriding its own."""
+        """The recipe with the settings in a file, which override its own."""
         given = read_settings(os.fspath(path))
         return self.updated(given, {key: f"{os.fspath(path)}, {key}" for key in given})
 
     def save(self, path: Path) -> None:
-        """Write it to a file: TOML, or JSON if its name ends in .json. Raises for Python objects: functions, and
-        vectors and resources that are not files."""
+        """Write the recipe to a file: TOML, or JSON if the name ends in .json. Raises for Python objects, namely
+        functions, and vectors and resources that are not files."""
         given = self.given()
         if isinstance(self.template, str) and "%" in self.template and not os.path.exists(self.template):
             given["template"] = _as_lines(self.template)
@@ -276,7 +278,7 @@ class Recipe:
 
 
 def _as_lines(template: str) -> str:
-    """The text of a template for a recipe file; without a line break it would be read as a file name."""
+    """The text of a template for a recipe file. Text without a line break would be read as a file name."""
     return template if "\n" in template else f"{template}\n"
 
 

@@ -1,6 +1,6 @@
-"""The file of a recipe (`recipe.py`), so that the options about data need not be repeated with every command.
+"""The file of a recipe (`recipe.py`), so that users need not repeat the options about data in every command.
 
-TOML, or JSON if its name ends in .json. Keys are those options, with _ for -; paths are relative to the file:
+TOML, or JSON if its name ends in .json. The keys are these options, with _ for -; paths are relative to the file:
 
     features = "words"
     start = false
@@ -23,7 +23,7 @@ from sparsecrf._core import InputError
 from sparsecrf.compatibility import OptionError
 from sparsecrf.files.atomic import write_atomically
 
-TABLES = ("lexicon", "clusters", "classes")  #: resources: files by name
+TABLES = ("lexicon", "clusters", "classes")  #: resources, given as files by name
 _TEXT, _FILE, _FLAG, _TABLE = "text", "the name of a file", "true or false", "a table of names and files"
 _COUNT, _NUMBER, _NAMES = "an integer >= 0", "a number above 0", "bias, all or a list of attributes"
 _WINDOW, _WIDEST = "an integer from 0 to 10", 10
@@ -41,7 +41,7 @@ SETTINGS = {
 
 
 def read_settings(source: str) -> dict[str, Any]:
-    """The settings in a file; the paths in them become relative to the current directory."""
+    """The settings in a file, with their paths made relative to the current directory."""
     given: dict[str, Any] = {}
     for key, value in _parsed(source).items():
         if key not in SETTINGS:
@@ -119,14 +119,14 @@ def _is_right(value: Any, expected: str) -> bool:
 
 
 def _placed(value: Any, expected: str, place: Callable[[str], str]) -> Any:
-    """A setting with its paths changed. Text of several lines is a template itself."""
+    """A setting with its paths changed. Text of several lines is a template, not a path."""
     if expected == _TABLE:
         return {name: place(os.fspath(file)) for name, file in value.items()}
     return place(value) if expected == _FILE and "\n" not in value else value
 
 
 def _toml(entries: Mapping[str, Any]) -> str:
-    """Tables come last. JSON's notation for text, numbers and lists is also TOML."""
+    """The lines of a TOML file, tables last. JSON's notation for text, numbers and lists is also valid TOML."""
 
     def lines(table: Mapping[str, Any], quote: Callable[[str], str] = str) -> Iterable[str]:
         for key, value in table.items():

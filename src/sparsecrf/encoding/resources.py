@@ -13,20 +13,20 @@ from sparsecrf import _core
 from sparsecrf._core import InputError
 
 Path: TypeAlias = str | os.PathLike[str]
-#: What a lexicon can be built from: a file, entries, pairs of an entry and a class, a mapping of entries to classes.
+#: The sources of a lexicon: a file, entries, pairs of an entry and a class, or a mapping of entries to classes.
 LexiconSource: TypeAlias = Path | Iterable[str | tuple[str, str]] | Mapping[str, str | Iterable[str]]
-#: What a table can be built from: a file, or a mapping of words to classes.
+#: The sources of a table: a file, or a mapping of words to classes.
 TableSource: TypeAlias = Path | Mapping[str, str]
 _LARGEST = 2**62  # bytes of content
 _MOST_TIMES = 64  # maximum ratio of unpacked to packed size
 
 
 class Resource(_core.Resource):
-    """A lexicon, clusters of words, or classes of words, which lines of a template look up by `%d[row,column,NAME]`.
+    """A lexicon, clusters of words, or classes of words, which template lines look up by `%d[row,column,NAME]`.
 
-    `Resource.lexicon`, `Resource.clusters` and `Resource.classes_of_words` make one from a file or from Python objects.
-    A model keeps its content; with `store=False` it keeps the path of the file and a checksum of its content, and
-    cannot be loaded without the same file.
+    `Resource.lexicon`, `Resource.clusters` and `Resource.classes_of_words` make a resource from a file or from Python
+    objects. A model keeps the content of a resource; with `store=False`, it keeps the path of the file and a checksum
+    of its content, and cannot be loaded without the same file.
     """
 
     def __init__(self, name: str, kind: str, content: bytes, source: str, *, path: str | None = None) -> None:
@@ -39,8 +39,8 @@ class Resource(_core.Resource):
     def lexicon(cls, name: str, source: LexiconSource, *, store: bool = True) -> Resource:
         """A lexicon of names of one or more words.
 
-        The source is a file with one entry per line, optionally followed by a tab and its class; a list of either; or a
-        mapping of entries to one or more classes.
+        The source is a file with one entry per line, optionally followed by a tab and its class; a list of entries or
+        of pairs (entry, class); or a mapping of entries to one or more classes.
         """
         return cls.made(name, "lexicon", source, store)
 
@@ -48,14 +48,15 @@ class Resource(_core.Resource):
     def clusters(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
         """Word clusters whose names have larger clusters as prefixes.
 
-        The file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), one with word and
-        class, or a mapping.
+        The source is the file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), a file
+        with word and class on each line, or a mapping of words to classes.
         """
         return cls.made(name, "clusters", source, store)
 
     @classmethod
     def classes_of_words(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
-        """Any table of words and classes: a file with both in a line, or a mapping."""
+        """A table of words and classes: a file with a word and its class on each line, or a mapping of words to
+        classes."""
         return cls.made(name, "classes", source, store)
 
     @classmethod
@@ -69,21 +70,21 @@ class Resource(_core.Resource):
         return cls(name, kind, "".join(_lines(source, f"{kind} {name}")).encode(), f"{kind} {name}")
 
     def to_json(self) -> dict[str, Any]:
-        """What a model stores."""
+        """The entry that a model stores."""
         record: dict[str, Any] = {"name": self.name, "kind": self.kind, "sha256": self.sha256}
         if self.path is not None:
             return record | {"path": self.path}
         content = self.content
         small = zlib.compress(content, 9)
-        if len(content) // _MOST_TIMES > len(small):  # a reader would reject the ratio: stored unpacked
+        if len(content) // _MOST_TIMES > len(small):  # a reader would reject this ratio, so it is stored unpacked
             small = zlib.compress(content, 0)
         packed = base64.b64encode(small).decode("ascii")
         return record | {"bytes": len(content), "content": packed}
 
     @classmethod
     def from_json(cls, record: Any, where: str) -> Resource:
-        """The resource of a model. `where` is the model's file; a resource file that has moved is looked for next to
-        it."""
+        """Restore a resource from a model's entry. `where` is the model's file; if a resource file has moved, it is
+        searched for next to the model."""
         texts = {"name", "kind", "sha256", "path"} if isinstance(record, dict) and "path" in record else _STORED
         if (
             not isinstance(record, dict)
@@ -127,7 +128,7 @@ _STORED = {"name", "kind", "sha256", "content"}
 
 
 def checked(given: Any, option: str = "resources") -> list[Resource]:
-    """The resources that a user passed, as a list."""
+    """The resources that a user passed, as a checked list."""
     made = [] if given is None else [given] if isinstance(given, Resource) else list(given)
     for resource in made:
         if not isinstance(resource, Resource):
@@ -168,7 +169,7 @@ def _unpacked(record: dict[str, Any], where: str) -> bytes:
 
 
 def _lines(source: Any, where: str) -> Iterable[str]:
-    """Lines of a file from Python objects."""
+    """Convert Python objects to the lines of a file."""
     if isinstance(source, Mapping):
         pairs: Any = ((x, c) for x, cs in source.items() for c in ([cs] if isinstance(cs, str) else cs))
     elif isinstance(source, Iterable):

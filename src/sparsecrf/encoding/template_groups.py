@@ -14,7 +14,7 @@ from sparsecrf.encoding.vocabulary import BIAS
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
 
-#: The name for attributes of no line, or without a prefix.
+#: The name of the group for attributes that match no line or have no prefix.
 OTHER = "[other]"
 
 MACRO = re.compile(r'%[xXtTmMlpPsShcne]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
@@ -30,7 +30,7 @@ _UNNAMED = re.compile(rf"({_OFFSET}):{_NAME}")
 def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
     """Names of groups, and the group of each attribute.
 
-    If most attributes after an offset have a name and a value, those with only one of them have a name.
+    If most attributes after an offset have both a name and a value, attributes with only one of them have a name.
     """
     number: dict[str, int] = {}
     named = Counter(found[1] for text in texts if (found := _NAMED.match(text)))
@@ -45,12 +45,12 @@ def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
 
 
 def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
-    """The same by the lines of a template, OTHER last.
+    """Like `by_prefix`, but grouped by the lines of a template, OTHER last.
 
-    An attribute does not say which line made it: it is assigned to the matching line with the most literal text. Lines
-    that differ only in their macros make the same attributes and share a row.
+    An attribute does not say which line made it, so it is assigned to the matching line with the most literal text.
+    Lines that differ only in their macros make the same attributes and share a group.
     """
-    lines_of: dict[tuple[str, ...], list[str]] = {}  # literal parts between macros: the lines with them
+    lines_of: dict[tuple[str, ...], list[str]] = {}  # from literal parts between macros to the lines that have them
     for line in _lines(template):
         parts = MACRO.split(line)
         if template.boundary == "wapiti":

@@ -1,6 +1,6 @@
 """Determines, while reading the training data, which tokenizer would produce similar tokens.
 
-Labelled files are already tokenized. To label running text, a model must tokenize it the same way: if it has learnt
+Labelled files are already tokenized. To label running text, a model must tokenize it in the same way: if it has learnt
 `Ave,` and gets `Ave` and `,`, it silently makes more errors.
 """
 
@@ -15,15 +15,15 @@ from sparsecrf.files.words import TOKENIZERS, word_offsets
 RECORD = "tokenizer"  #: key in the training record
 DEFAULT = "words"
 _MOST = 50_000  # tokens: enough to decide, in a few hundredths of a second
-_MARKS = ",;:!?"  # marks that a tokenizer that splits off punctuation never leaves at the end of a word
+_MARKS = ",;:!?"  # marks that the words tokenizer never leaves at the end of a word
 
 
 class TokenSurvey:
     """Counts over the first training tokens.
 
-    The words tokenizer splits off punctuation; then marks such as `,` are tokens of their own. The blanks tokenizer
-    leaves them at the ends of words. Data with more of the second kind, or with neither and with tokens that the words
-    tokenizer would split (192.168.0.1), were split at whitespace.
+    The words tokenizer splits off punctuation, so that marks such as `,` are separate tokens. The blanks tokenizer
+    leaves them at the ends of words. Data were split at whitespace if they have more marks at the ends of words, or if
+    they have no marks of either kind but have tokens that the words tokenizer would split (192.168.0.1).
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class TokenSurvey:
 
 
 def tokenizer_of(training: Mapping[str, Any]) -> str:
-    """The tokenizer for running text, by the training record of a model."""
+    """The tokenizer for running text, according to the training record of a model."""
     name = _entry(training).get("name")
     return name if name in TOKENIZERS else DEFAULT
 
@@ -76,7 +76,7 @@ def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
     kind, example = ("split", found.get("example")) if tokenizer == "words" else ("alone", ",")
     n, of = found.get(kind), found.get("tokens")
     if not (isinstance(n, int) and isinstance(of, int) and isinstance(example, str)):
-        return None  # no record, or one from another program
+        return None  # no record, or a record from another program
     if n < _WORTH_SAYING * of or tokenizer == "blanks" == found.get("name"):
         return None
     happens = "splits" if tokenizer == "words" else "leaves attached to words"

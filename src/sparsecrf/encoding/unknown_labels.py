@@ -1,4 +1,4 @@
-"""Labels of other data that do not occur in the training data. A corpus has no ids for them; scores need their
+"""Labels of other data that do not occur in the training data. A corpus has no ids for them, but scores need their
 names."""
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class UnknownLabels:
 
     def __init__(self) -> None:
         self.at: dict[int, Any] = {}  #: the label of each token (from 0 on, over all sequences) whose label is unknown
-        self.n_labelled = 0  #: tokens that have a label, known or not
+        self.n_labelled = 0  #: number of tokens that have a label, known or not
         self._n_tokens = 0
 
     def add(self, label: Any, is_known: bool) -> None:
-        """The next token; its label is None if it is missing."""
+        """Add the next token; `label` is None if the label is missing."""
         if label is not None:
             self.n_labelled += 1
             if not is_known:
@@ -37,7 +37,7 @@ class UnknownLabels:
 
     def remark(self, what: str, known: Sequence[Any]) -> str | None:
         """A warning with these labels and their counts; None if all labels are known. Raises if the data, called `what`
-        in messages, have none of the `known` labels of the training data."""
+        in messages, contain none of the `known` labels of the training data."""
         if not self.at:
             return None
         names = listed(Counter(self.at.values()))
@@ -54,8 +54,8 @@ class UnknownLabels:
 
 
 def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
-    """The unknown labels of a file (one of `readable_twice`) that was encoded as a corpus. The file is read again if
-    the corpus lacks labels."""
+    """The unknown labels of a file (from `readable_twice`) that was encoded as a corpus. The file is read again if the
+    corpus lacks labels."""
     unknown = UnknownLabels()
     if bool((corpus.labels < 0).any()):
         if not isinstance(source, (str, os.PathLike)):
@@ -72,7 +72,7 @@ UNCERTAIN = ("missing", "label_sets")
 
 
 def certain(label: str | None, missing: str, label_sets: str) -> str | None:
-    """The label of a token of a file; None if it is missing or a set."""
+    """The label of a token in a file; None if it is missing or a set."""
     if label is None or label == missing or (label_sets and label_sets in label):
         return None
     return label

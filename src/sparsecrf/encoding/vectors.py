@@ -1,7 +1,7 @@
 """Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
-A word gets the vector of its exact form, else that of its lowercase form. Without either, its columns are zero after
-standardisation, like those of an average word, and an extra column marks it. The core looks words up
+A word gets the vector of its exact form, or else the vector of its lowercase form. If it has neither, its columns are
+zero after standardisation, like those of an average word, and an extra column marks it. The core looks words up
 (cpp/core/text/word_vectors).
 """
 
@@ -30,7 +30,7 @@ class Origin(NamedTuple):
     """The file that a model refers to instead of keeping the vectors."""
 
     path: str
-    words: str | None  #: words of the rows of an .npy file
+    words: str | None  #: file with the words of the rows of an .npy file
     sha256: str
 
 
@@ -41,7 +41,7 @@ class WordVectors:
         """`values` [words, width]. If a word is listed twice, its first vector is used.
 
         `column`: which column is the word, for tokens that are rows of columns. `window`: a token also uses the vectors
-        of this many words before and after it.
+        of this many words before it and after it.
         """
         import numpy as np
 
@@ -64,7 +64,7 @@ class WordVectors:
             raise InputError(f"vectors, window: expected at most {WIDEST_WINDOW} words, found {window}")
         self.table = table  #: the words by row
         self._values = values  # float32 [n, d], an array or the view of a file
-        self.width = width  #: numbers of a vector
+        self.width = width  #: length of each vector
         self.column, self.window, self.origin = column, window, origin
 
     @classmethod
@@ -88,9 +88,9 @@ class WordVectors:
         """Read a file: one word with its numbers per line, with or without word2vec's header (count and width); or an
         `.npy` file, whose rows belong to the lines of the text file `words`.
 
-        `column` and `window` as for the constructor. With `store=False` a model keeps the path and a checksum instead
-        of the vectors. If `wanted` is given, only the vectors of these words and their lowercase forms are kept in
-        memory.
+        `column` and `window` are as for the constructor. With `store=False`, a model keeps the path and a checksum
+        instead of the vectors. If `wanted` is given, only the vectors of these words and their lowercase forms are kept
+        in memory.
         """
         read = read_vectors(path, words, wanted)
         origin = None
@@ -107,7 +107,7 @@ class WordVectors:
 
     @lazy
     def place(self) -> Mapping[str, int]:
-        """Rows by word."""
+        """The row of each word."""
         return {self.table[k]: k for k in range(len(self.table))}
 
     def __len__(self) -> int:
@@ -124,18 +124,18 @@ class WordVectors:
 
     @property
     def n_dense(self) -> int:
-        """The number of dense columns, including one that marks words without a vector."""
+        """The number of dense columns, including the columns that mark words without a vector."""
         return (self.width + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
-        """As in `VectorFile`."""
+        """Return this object, since its vectors are already in memory; see `VectorFile.read`."""
         return self
 
     def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[Floats]:
         """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
-        A word without a vector gets that of its lowercase form or, failing that, the mean of all vectors;
-        `missing="error"` raises instead.
+        A word without a vector gets the vector of its lowercase form or, failing that, the mean of all vectors;
+        `missing="error"` raises instead of using the mean.
         """
         import numpy as np
 
@@ -154,7 +154,7 @@ class WordVectors:
         return made
 
     def core(self, dense: DenseColumns | None) -> _core.WordVectors:
-        """The lookup for the encoders. It standardises vectors by `dense`; None leaves them unchanged."""
+        """The lookup for the encoders. It standardises vectors as `dense` says; None leaves them unchanged."""
         n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
             raise InputError(f"vectors: expected vectors for {dense.width} dense columns, found {self.n_dense}")
@@ -163,13 +163,13 @@ class WordVectors:
         return _core.WordVectors(self.table, flat, mean, scale, self.window, self.column)
 
     def to_json(self) -> dict[str, Any]:
-        """What a model stores besides the vectors, or instead of them."""
+        """The entries that a model stores in addition to the vectors, or instead of them."""
         record: dict[str, Any] = {"column": self.column, "window": self.window}
         return record if self.origin is None else record | self.origin._asdict()
 
 
 class VectorFile(NamedTuple):
-    """A file of vectors, read once the words of the data are known; fields as for `WordVectors.load`."""
+    """A file of vectors, read once the words of the data are known; fields are as for `WordVectors.load`."""
 
     path: Path
     words: Path | None = None
@@ -182,7 +182,7 @@ class VectorFile(NamedTuple):
         return (width_of(self.path, self.words) + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
-        """The vectors: all of them if the model stores them, else those that training needs."""
+        """The vectors: all of them if the model stores them, otherwise only those that training needs."""
         path, words, column, window, store = self
         needed = None if store else wanted
         return WordVectors.load(path, words, column=column, window=window, store=store, wanted=needed)
@@ -202,18 +202,18 @@ class TrainingVectors(NamedTuple):
 
     vectors: WordVectors
     dense: DenseColumns  #: how they are standardised
-    rows: NDArray[np.int32]  #: row of each word that was seen; -1 if no vector
-    covered: float  #: share of the tokens that have one
+    rows: NDArray[np.int32]  #: row of each word that was seen; -1 if it has no vector
+    covered: float  #: share of the tokens that have a vector
 
     def added(self, corpus: Corpus, words: NDArray[np.int32], attributes: StringTable) -> Corpus:
-        """A corpus with the vectors of these words, by number, as dense columns."""
+        """The corpus with the vectors of these words (given by number) as dense columns."""
         return self.vectors.core(self.dense).added(corpus, self.rows[words], attributes)
 
 
 def look_up(
     vectors: WordVectors, seen: StringTable, words: NDArray[np.int32], standardize: bool = True, scale: float = 1.0
 ) -> TrainingVectors:
-    """The vectors of the words of training data. `words`: the word number of each token (`Corpus.words`).
+    """Look up the vectors of the words of training data. `words`: the word number of each token (`Corpus.words`).
 
     Columns are standardised over the tokens that have a vector.
     """

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 #: The attribute that occurs at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"
 
-#: Which attributes condition label pairs. "bias": only the bias (plain transitions); "all": every attribute; or a
-#: collection of attributes, or a predicate. The bias always does.
+#: Which attributes condition label pairs: "bias" (only the bias: plain transitions), "all", a collection of attributes,
+#: or a predicate. The bias always conditions them.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
 
-#: Word vectors to use as dense columns; or a table and a column whose words it numbers (`Corpus.words`).
+#: Word vectors to use as dense columns; or a string table and a column, whose words the table numbers (`Corpus.words`).
 Words: TypeAlias = WordVectors | tuple[StringTable, int]
 
-#: Text, a mapping (name to number, text or list of text), or attributes and (attribute, value) pairs; with a template
-#: a row of columns.
+#: Text, a mapping (name to number, text or list of text), or a list of attributes and (attribute, value) pairs; with a
+#: template, a row of columns.
 Token: TypeAlias = Any
 
 _END = object()
@@ -40,8 +40,8 @@ class Vocabulary:
         attributes: StringTable | None = None,
         frozen: bool = False,
     ) -> None:
-        """`start`: whether a start label precedes the first position; if not, that position has no label pair.
-        `frozen`: nothing can be added, so threads may encode at the same time."""
+        """`start`: whether a start label precedes the first position; otherwise, that position has no label pair.
+        `frozen`: nothing can be added, so several threads may encode at the same time."""
         self.bigrams, self.start, self.frozen = bigrams, start, frozen
         self.labels = StringTable() if labels is None else labels
         self.attributes = StringTable() if attributes is None else attributes
@@ -56,7 +56,7 @@ class Vocabulary:
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
-        """A vocabulary of the first names, for a corpus that was encoded before the others were added, or the
+        """A vocabulary of the first names only, for a corpus that was encoded before the others were added; the
         vocabulary itself if no name was added."""
         if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
             return self
@@ -73,7 +73,7 @@ class Vocabulary:
         words: Words | None = None,
         threads: int = 1,
     ) -> Encoder:
-        """An encoder that takes sequences one at a time, with options as for `encode`. `features` are those of a model:
+        """An encoder that takes sequences one at a time; options are as for `encode`. `features` belong to a model:
         attributes that have a weight for label pairs condition them, whatever `bigrams` says."""
         if grow and self.frozen:
             raise InputError("grow: the vocabulary of a model cannot grow")
@@ -107,16 +107,18 @@ class Vocabulary:
         words: Words | None = None,
         threads: int = 1,
     ) -> Corpus:
-        """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next.
+        """Encode sequences of tokens in one pass; the Python objects of a sequence are released before the next is
+        read.
 
         A sequence may also be a matrix of numbers (NumPy, SciPy) with a row for each token. A label of None is missing;
         a set of labels means that one of them is right.
-        Without `grow`, attributes that the vocabulary does not have are left out, and labels that it does not have are
-        an error. A `template` generates the attributes from rows of columns and determines which of them condition
-        label pairs; for a model, its `features` do. `sort_labels` assigns ids to labels in the order of their names:
-        use it only for the first corpus of a vocabulary. A sequence without tokens is an error, unless `skip_empty`
-        leaves it out. `words`: word vectors to use as dense columns, for tokens that are text or rows of columns.
-        `threads`: number of threads that apply a template (0 means all cores); the corpus does not depend on it.
+        Without `grow`, attributes that are not in the vocabulary are left out, and labels that are not in it are an
+        error. A `template` generates the attributes from rows of columns and determines which of them condition label
+        pairs; for a model, its `features` determine this. `sort_labels` assigns ids to labels in the order of their
+        names: use it only for the first corpus of a vocabulary. A sequence without tokens is an error, unless
+        `skip_empty` leaves it out. `words`: word vectors to use as dense columns, for tokens that are text or rows of
+        columns. `threads`: number of threads that apply a template (0 means all cores); the corpus does not depend on
+        it.
         """
         encoder = SequenceEncoder(
             self, grow=grow, skip_empty=skip_empty, template=template, features=features, words=words, threads=threads
@@ -128,14 +130,14 @@ class Vocabulary:
 
 
 class SequenceEncoder:
-    """Adds sequences of tokens to a corpus, one at a time; options as for `Vocabulary.encode`."""
+    """Adds sequences of tokens to a corpus, one at a time; options are as for `Vocabulary.encode`."""
 
     def __init__(self, vocabulary: Vocabulary, *, grow: bool, **options: Any) -> None:
         self._encoder = vocabulary.encoder(grow=grow, **options)
         self._columns = Columns(vocabulary.attributes, grow)
 
     def add(self, tokens: Any, labels: Any = None, weight: float = 1.0, weights: Any = None) -> None:
-        """Add a sequence, with a weight of its own or weights of its tokens."""
+        """Add a sequence, with one weight for the sequence or weights of its tokens."""
         if isinstance(tokens, Csr) or is_matrix(tokens):
             rows = tokens if isinstance(tokens, Csr) else Csr(tokens)
             self._encoder.add_matrix(
@@ -145,7 +147,7 @@ class SequenceEncoder:
             self._encoder.add(tokens, labels, weight, weights)
 
     def build(self, sort_labels: bool = False) -> Corpus:
-        """The corpus of all of them."""
+        """The corpus of all sequences added."""
         return self._encoder.build(sort_labels)
 
 
@@ -155,7 +157,7 @@ def _first(n: int, table: StringTable) -> StringTable:
 
 
 def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
-    """Items of X with those of each of `extra` (None where it is None); raises if lengths differ."""
+    """Yield items of X together with items of each of `extra` (None where it is None); raise if lengths differ."""
     given = {name: values for name, values in extra.items() if values is not None}
     for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
         item = dict(zip(given, rest, strict=True))
@@ -169,7 +171,8 @@ def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterato
 
 
 def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
-    """The form that the encoder takes: None for the bias alone, True for every attribute, else a function."""
+    """`bigrams` in the form that the encoder takes: None for the bias alone, True for every attribute, else a
+    function."""
     if isinstance(bigrams, str):
         if bigrams not in ("bias", "all"):
             raise InputError(f"bigrams: expected 'bias', 'all', a collection or a function, found {bigrams!r}")
@@ -180,7 +183,7 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
 
 
 def bigrams_of(attributes: StringTable, features: FeatureSet) -> Bigrams:
-    """Which attributes have a feature of label pairs or longer n-grams."""
+    """The attributes that have a feature of label pairs or longer n-grams."""
     conditioning = {attributes[x] for x in features.conditioning}
     if conditioning <= {BIAS}:
         return "bias"
