@@ -1,1 +1,1 @@
-"""Files: text in pieces, data formats, containers of arrays, atomic writes."""
+"""Files: reading text in pieces, data formats, containers of arrays, and atomic writes."""

@@ -1,4 +1,4 @@
-"""Atomic writes: whatever happens, a reader finds either the old content or the new one."""
+"""Atomic writes: whatever happens, a reader finds either the old content or the new content."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to. It is written under a temporary name, flushed to disk, then renamed over the old file.
+    """Open a file to write to. It is written under a temporary name, flushed to disk, then renamed over the old file.
 
     Pipes and devices are written to directly.
     """
-    target = os.path.realpath(path)  # a link stays a link
+    target = os.path.realpath(path)  # a symbolic link is kept
     if os.path.exists(target) and not os.path.isfile(target):
         with open(target, "wb") as file:
             yield file
@@ -52,7 +52,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove temporary files left by a process that was killed while writing this file."""
+    """Remove temporary files left by a process that was killed while it wrote this file."""
     import glob
 
     directory, name = os.path.split(os.path.realpath(path))

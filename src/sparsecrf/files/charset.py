@@ -1,6 +1,6 @@
 """Character encodings of files. Inside the program all text is UTF-8.
 
-A charset is UTF-8, another encoding of characters that Python knows by name (latin-1, cp1252, euc-jp, gb18030, ...), or
+A charset is UTF-8, another character encoding that Python knows by name (latin-1, cp1252, euc-jp, gb18030, ...), or
 "bytes": a file of arbitrary bytes, whose columns are kept unchanged. In names of attributes and labels, bytes that are
 not part of well-formed UTF-8 are then written as \\xe9.
 """
@@ -26,7 +26,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class Charset:
-    """An encoding of characters, by its name. `option` is the user's name for the setting."""
+    """A character encoding, given by name. `option` is the user's name for the setting."""
 
     def __init__(self, name: str = UTF8, option: str = "encoding") -> None:
         self.name = BYTES if name == BYTES else _codec(name, option)
@@ -35,7 +35,7 @@ class Charset:
         self.title = self.name.upper() if self.is_utf8 else f"text in {self.name}"
 
     def decoded(self, piece: Piece, source: str) -> Piece:
-        """The piece in UTF-8. If it was UTF-8 already, it may be malformed: the core checks it."""
+        """The piece in UTF-8. A piece that was UTF-8 already may be malformed: the core checks it."""
         if self.is_bytes or self.is_utf8:
             return piece
         try:
@@ -56,7 +56,7 @@ class Charset:
         return piece._replace(data=text.encode(codec, "replace"))
 
     def encoded(self, text: bytes, source: str) -> bytes:
-        """Text in UTF-8, such as an answer, in this encoding."""
+        """Text in UTF-8, such as labelled output, converted to this encoding."""
         if self.is_bytes or self.is_utf8:
             return text
         try:
@@ -70,7 +70,7 @@ class Charset:
         return raw.decode(UTF8, "backslashreplace") if self.is_bytes else raw.decode(self.name)
 
     def raw(self, name: str) -> bytes:
-        """The bytes of a name in this encoding; escaped bytes become bytes again."""
+        """The bytes of a name in this encoding; escaped bytes are converted back to bytes."""
         if not self.is_bytes:
             try:
                 return name.encode(self.name)
@@ -85,7 +85,7 @@ class Charset:
 
 
 def _codec(name: str, option: str) -> str:
-    """Python's name of an encoding in which files can be split into lines."""
+    """Python's name of the encoding; raises unless files in it can be split into lines."""
     try:
         codec = codecs.lookup(name).name
         keeps_ascii = _ASCII.decode(codec) == _ASCII.decode()

@@ -2,10 +2,10 @@
 
 The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with spaces to a multiple of
 8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without
-gaps. Any safetensors reader can open it. This reader uses neither that package nor NumPy, which take longer to import
-than most models take to load. It is also stricter: it must detect every damaged file.
+gaps. Any safetensors reader can open it. This reader uses neither the safetensors package nor NumPy, since both take
+longer to import than most models take to load. It is also stricter, because it must detect every damaged file.
 
-The metadata name the `format` and its `version`, and `digest` is a SHA-256 over all the rest.
+The metadata contain the `format`, its `version`, and `digest`, a SHA-256 of everything else in the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sparsecrf._core import InputError
 
 _LONGEST_HEADER = 100_000_000  # as in the safetensors package
-#: safetensors' names of types, with the format of the buffer protocol and the bytes of a number.
+#: safetensors' names of types, with their formats in the buffer protocol; `_SIZES` has the bytes of a number.
 _TYPES: dict[str, Any] = {
     **{"F64": "d", "F32": "f", "BOOL": "?"},
     **{"I64": "q", "I32": "i", "I16": "h", "U32": "I", "U16": "H", "U8": "B"},
@@ -29,15 +29,15 @@ _SIGNED, _UNSIGNED = "hilq", "BHILQ"  # format characters; their sizes depend on
 
 
 class Array(NamedTuple):
-    """Numbers of one array in C order, and its shape."""
+    """The numbers of one array in C order, and its shape."""
 
     dtype: str  #: F64, I64, ...
     shape: tuple[int, ...]
     data: memoryview[Any]  #: the numbers, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
-        """The numbers, which the core takes as an array. Raises unless the array has this type, one dimension and this
-        length."""
+        """The numbers, in a form that the core takes as an array. Raises unless the array has this type, one dimension
+        and this length."""
         if self.dtype != dtype or len(self.shape) != 1 or (length is not None and len(self.data) != length):
             expected = f"{dtype}[{'any length' if length is None else length}]"
             raise InputError(f"{where}: expected {expected}, found {self.dtype}{list(self.shape)}")
@@ -45,9 +45,9 @@ class Array(NamedTuple):
 
 
 def pack(format: str, version: int, metadata: Mapping[str, str], arrays: Mapping[str, Any]) -> bytes:
-    """The content of a file. `arrays`: C-contiguous objects with the buffer protocol, NumPy's among them."""
+    """The content of a file. `arrays`: C-contiguous objects with the buffer protocol, such as NumPy arrays."""
     views = {name: memoryview(array) for name, array in arrays.items()}
-    # Large types first, so that every array is aligned.
+    # Larger types come first, so that every array is aligned.
     dtypes = {name: _dtype(view) for name, view in views.items()}
     names = sorted(views, key=lambda name: (-_SIZES[dtypes[name]], name))
     described = {"format": format, "version": str(version), **metadata}
@@ -65,7 +65,7 @@ def pack(format: str, version: int, metadata: Mapping[str, str], arrays: Mapping
 
 
 def unpack(data: memoryview, source: str, format: str, *versions: int) -> tuple[dict[str, str], dict[str, Array]]:
-    """Metadata and arrays (views of `data`) of a file of this format and one of these versions, after all checks.
+    """Metadata and arrays (views of `data`) of a file in this format and one of these versions, after all checks.
 
     `data` begins at a multiple of 8 in memory. `source` names it in messages.
     """
@@ -94,7 +94,7 @@ def _check_format(described: Mapping[str, str], source: str, format: str, versio
 
 
 def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any], int]:
-    """The header, and where the arrays begin."""
+    """The header, and the offset at which the arrays begin."""
 
     def wrong(found: str) -> InputError:
         return InputError(f"{source}: expected a {format} (safetensors), found {found}")
@@ -109,7 +109,7 @@ def _header(data: memoryview, source: str, format: str) -> tuple[dict[str, Any],
         raise wrong(f"a header that begins with {text[:8]!r}")
     try:
         header = json.loads(text.rstrip(b" ").decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse)
-        json.dumps(header, ensure_ascii=False).encode()  # an escape may have produced half a character
+        json.dumps(header, ensure_ascii=False).encode()  # an escape may have produced half of a surrogate pair
     except (ValueError, RecursionError) as error:
         raise wrong(f"a header that is not a JSON object ({error})") from error
     return header, 8 + length
@@ -148,7 +148,7 @@ def _arrays(header: Mapping[str, Any], data: memoryview, source: str) -> dict[st
 
 
 def _entry(entry: Any, where: str) -> tuple[str, list[int], int, int]:
-    """dtype, shape, begin and end of an array, each of the right type."""
+    """dtype, shape, begin and end of an array, each checked to be of the right type."""
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise InputError(f"{where} dtype, shape and data_offsets, found {str(entry)[:80]}")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

@@ -1,4 +1,4 @@
-"""Text files in pieces: whole sequences, a bounded amount of memory, line numbers that errors can name."""
+"""Reads text files in pieces of whole sequences, in bounded memory, with line numbers that errors can name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import IO, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, count_columns, whole_sequences
 
-#: A path, "-" for standard input, or a file open for bytes, whose lines count from its `first_line` if it has one.
+#: A path, "-" for standard input, or a file open for bytes. The lines of a file count from its `first_line` if it has
+#: one.
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 PIECE_BYTES = 1 << 17
 
-#: First bytes of compressed files, the tool, and the command that decompresses to standard output.
+#: First bytes of compressed files, by the name of the tool, and the command that decompresses to standard output.
 _PACKED = {
     "gzip": (re.compile(rb"\x1f\x8b\x08"), "gzip -dc"),
     "bzip2": (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2 -dc"),
@@ -60,7 +61,8 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
 
 
 def readable_twice(source: str | os.PathLike[str]) -> Source:
-    """The file itself, or the whole content of a pipe in memory; the reader must `seek` to the beginning."""
+    """The file itself, or the whole content of a pipe in memory; a reader must `seek` to the beginning before it
+    reads."""
     if os.path.isfile(source):
         return source
     with opened(source) as pipe:
@@ -70,7 +72,7 @@ def readable_twice(source: str | os.PathLike[str]) -> Source:
 
 
 def whole_lines(data: bytes) -> int:
-    """The number of bytes that are whole lines, for formats with one sequence per line."""
+    """The number of bytes that form whole lines, for formats with one sequence per line."""
     return data.rfind(b"\n") + 1
 
 
@@ -78,7 +80,7 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
     """Cut a file between sequences into pieces of about `size` bytes.
 
     From a pipe or terminal, a sequence is yielded as soon as the blank line after it has been read. `whole` says how
-    many bytes from the beginning of a line are whole sequences.
+    many bytes from the beginning of a line form whole sequences.
     """
     begin = 0  # start of the line that was incomplete at the last check; there is no blank line before it
 
@@ -94,8 +96,8 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
 
 
 def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
-    """Cut a file into pieces of about `size` bytes. `whole` decides where: it gets the bytes read so far and how many
-    of them it has already checked, and returns how many form a piece, or 0 if none do yet."""
+    """Cut a file into pieces of about `size` bytes. `whole` decides where: it gets the bytes read so far and the number
+    of bytes that it has already checked, and returns how many bytes form a piece, or 0 if none do yet."""
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would block until all `size` bytes have arrived
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0
@@ -115,7 +117,7 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
 
 
 def _check_unpacked(block: bytes, source: Source) -> None:
-    """Raise for the first bytes of a compressed file."""
+    """Raise if these are the first bytes of a compressed file."""
     for packer, (beginning, unpack) in _PACKED.items():
         if beginning.match(block):
             name = name_of(source)
@@ -129,5 +131,5 @@ def _check_unpacked(block: bytes, source: Source) -> None:
 
 
 def width(piece: Piece) -> int:
-    """The number of columns of its first line that is not blank; 0 if all lines are blank."""
+    """The number of columns of the first line of the piece that is not blank; 0 if all lines are blank."""
     return count_columns(piece.data)

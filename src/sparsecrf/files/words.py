@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from unicodedata import category
 
-#: Scripts without spaces between words, as ranges: each character is a separate word.
+#: Scripts without spaces between words, as ranges of characters, each of which is a separate word.
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Burmese
@@ -37,7 +37,7 @@ def _marks() -> str:
 
 
 def word_offsets(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end, in characters.
+    """The positions where the words of a text begin and end, in characters.
 
     A word is a run of letters, digits and underscores; punctuation marks are words of one character, and so are the
     characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without spaces between words.
@@ -46,7 +46,8 @@ def word_offsets(text: str) -> list[tuple[int, int]]:
 
 
 def blank_offsets(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text begin and end, if only whitespace separates them: `Ave,` is one token."""
+    """The positions where the tokens of a text begin and end, if only whitespace separates them: `Ave,` is one
+    token."""
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 

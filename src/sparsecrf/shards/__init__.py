@@ -1,5 +1,5 @@
-"""Data in shards, in this process or elsewhere: queries to all of them, answers merged in order; folders of encoded
-shards."""
+"""Data in shards, in this process or elsewhere: queries go to all shards, and their answers are merged in order. Also
+folders of encoded shards."""
 
 from sparsecrf.shards.protocol import Floats, Numbers, Oracle
 from sparsecrf.shards.shards import (

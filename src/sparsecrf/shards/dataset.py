@@ -1,4 +1,4 @@
-"""A dataset: encoded labelled data, with their vocabulary and the recipe that made them."""
+"""A dataset: encoded labelled data, with the vocabulary and the recipe that encoded them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def without_rare(
 ) -> tuple[Corpus, Vocabulary]:
     """The corpus and its vocabulary without attributes that occur at fewer than `at_least` positions.
 
-    An attribute that conditions labels and label pairs is counted once per position. Attributes in `everywhere` stay:
-    they are dense columns, which are not in the corpus yet.
+    An attribute that conditions labels and label pairs is counted once per position. Attributes in `everywhere` are
+    kept: they are dense columns, which are not in the corpus yet.
     """
     import numpy as np
 
@@ -42,7 +42,7 @@ def without_rare(
     names = StringTable()
     for x in np.flatnonzero(kept).tolist():
         names.intern(vocabulary.attributes[x])
-    place = np.cumsum(kept) - 1  # [X] new ids of the attributes that stay
+    place = np.cumsum(kept) - 1  # [X] new ids of the attributes that are kept
     for kind in ("unigram", "bigram"):
         arrays |= _filtered(kind, arrays, kept, place)
     arrays["n_attributes"] = len(names)
@@ -73,7 +73,7 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled data, encoded: by one recipe, with one vocabulary."""
+    """Labelled data, encoded by one recipe and with one vocabulary."""
 
     vocabulary: Vocabulary
     shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
@@ -85,8 +85,8 @@ class Dataset:
     frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None without one
     token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None if not known
     tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: record of how words look (`encoding.token_survey`)
-    dense: DenseColumns | None = None  #: standardisation of vectors; None if tokens have none
-    vectors: WordVectors | None = None  #: word vectors; None if tokens come with theirs, or have none
+    dense: DenseColumns | None = None  #: standardisation of vectors; None if tokens have no vectors
+    vectors: WordVectors | None = None  #: word vectors; None if tokens come with vectors, or have none
     places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1 if it has no tokens and is left out
     unknown: UnknownLabels = field(
         default_factory=UnknownLabels
@@ -108,19 +108,20 @@ class Dataset:
 
     @property
     def label_names(self) -> list[str]:
-        """By id."""
+        """The names of the labels, by id."""
         return [self.vocabulary.labels[k] for k in range(len(self.vocabulary.labels))]
 
     def label_parts(self, asked: LabelPartsChoice | None, class_pairs: bool = False) -> LabelParts | None:
-        """The parts of the labels by this rule, with classes for `class_pairs`; None if they have none."""
+        """The parts of the labels by this rule, with classes for `class_pairs`; None if the labels have no parts."""
         return None if asked is None else LabelParts.of(self.label_names, asked, classes=class_pairs)
 
     def ngram_attributes(self) -> list[int] | None:
-        """The ids of the attributes that condition label n-grams; None means all that condition pairs."""
+        """The ids of the attributes that condition label n-grams; None means all attributes that condition label
+        pairs."""
         return None if self.template is None else self.template.ngram_attributes(self.vocabulary.attributes)
 
     def model(self, found: Fitted, note: Mapping[str, Any] | None = None, *, compacted: bool = True) -> Model:
-        """The model of a fit to these data, by default without attributes that have no weight; `note`: more entries of
+        """The model of a fit to these data, by default without attributes that have no weight. `note` adds entries to
         its training record."""
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
         # A template that ignores the last columns lets the model label data without them, such as plain text.
@@ -138,7 +139,7 @@ class Dataset:
 
     def remark(self, what: str) -> str | None:
         """A warning if held-out data, called `what` in messages, have labels that these data do not have, else None.
-        Raises if these data have none of their labels."""
+        Raises if these data have none of the held-out labels."""
         return None if self.dev is None else self.dev.unknown.remark(what, self.names.labels(self.label_names))
 
     # ---- Files
@@ -159,7 +160,7 @@ class Dataset:
         return replace(self, shards=corpus, vocabulary=vocabulary)
 
     def with_vectors(self, looked: TrainingVectors, words: Any) -> Dataset:
-        """With the vectors of these words, by number, as dense columns."""
+        """The data with the vectors of these words (given by number) as dense columns."""
         corpus = looked.added(self.corpus, words, self.vocabulary.attributes)
         return replace(self, shards=corpus, dense=looked.dense, vectors=looked.vectors)
 
@@ -173,8 +174,8 @@ def read_files(
     progress: Progress | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Dataset:
-    """Labelled files in memory, read with a complete recipe. `dev` is a held-out file. `progress` is called
-    with the number of bytes read since its last call, `tell` with messages for the user."""
+    """Read labelled files into memory with a complete recipe. `dev` is a held-out file. `progress` is called with the
+    number of bytes read since its last call, and `tell` with messages for the user."""
     vocabulary, vectors, seen = recipe.vocabulary(), recipe.word_vectors, StringTable()
     n_dense = 0 if vectors is None else vectors.n_dense
     name_columns(vocabulary.attributes, n_dense)
@@ -185,7 +186,7 @@ def read_files(
     if recipe.min_count > 1:
         data = data.without_rare(n_dense)
     other = None if dev is None else data.read_other(dev, **options)
-    if vectors is not None:  # read when all words are known
+    if vectors is not None:  # read only now, when all words are known
         looked = look_up(vectors.read(seen), seen, words, recipe.standardize, recipe.scale)
         tell(f"vectors of {looked.vectors.width} numbers; {100 * looked.covered:.1f} % of the tokens have a vector")
         data = data.with_vectors(looked, words)
@@ -201,7 +202,7 @@ def encode_files(
     progress: Progress | None = None,
     **options: Any,
 ) -> Dataset:
-    """Encode labelled files by a vocabulary; options as for `PieceEncoder`."""
+    """Encode labelled files with a vocabulary; options are as for `PieceEncoder`."""
     encoder = PieceEncoder(recipe, vocabulary, **options)
     for source in sources:
         for piece in encoder.format.pieces(source):
@@ -216,7 +217,7 @@ def encode_files(
 def encode_columns(
     sources: Sequence[Source], vocabulary: Vocabulary, template: Template | None = None, **options: Any
 ) -> Dataset:
-    """Encode column files; options are those of a recipe (missing, label_sets, ...) and of `PieceEncoder`."""
+    """Encode column files; options are as for a recipe (missing, label_sets, ...) and for `PieceEncoder`."""
     settings = {name: options.pop(name) for name in ("missing", "label_sets", "ragged", "encoding") if name in options}
     return encode_files(sources, Recipe("columns", lines=template, **settings), vocabulary, **options)
 

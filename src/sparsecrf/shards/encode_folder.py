@@ -59,13 +59,13 @@ def encode_folder(
 ) -> CorpusFolder:
     """The folder of these labelled files: reused if it was made from the same data, otherwise rebuilt.
 
-    Column files, with a template or, without one, with the columns themselves and the bias as attributes; or files in
-    another `format`, which has the name that `--format` takes. A folder is reused
-    if a hash of the content of the files (not their names), the template and the options matches. `labels` are the
-    first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`, `encoding`
-    and `threads` are as for `encode_files`. A new folder replaces the old one when it is complete. `progress` is called
-    with the number of bytes encoded since its last call. If two processes ask for the same folder, one creates it and
-    the other waits.
+    The files are column files, or files in another `format`, named as for `--format`. A template generates the
+    attributes of column files; without a template, the attributes are the columns themselves and the bias. A folder is
+    reused if a hash of the content of the files (not their names), the template and the options matches. `labels` are
+    the first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`,
+    `encoding` and `threads` are as for `encode_files`. A new folder replaces the old one when it is complete.
+    `progress` is called with the number of bytes encoded since its last call. If two processes ask for the same folder,
+    one creates it and the other waits.
     """
     recipe = Recipe(
         format,
@@ -90,7 +90,7 @@ def encode_shards(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
-    """The same with a complete recipe."""
+    """Like `encode_folder`, with a complete recipe."""
     if shard_tokens < 1:
         raise InputError(f"shard_tokens: expected at least 1, found {shard_tokens}")
     if not sources:
@@ -112,7 +112,7 @@ def encode_shards(
 
 
 def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
-    """A hash of everything that a folder depends on: the recipe, and the content of the files."""
+    """A hash of everything that a folder depends on: the recipe and the content of the files."""
     parts = {
         "sparsecrf": version("sparsecrf"),
         "files": list(digests),
@@ -179,7 +179,7 @@ def _encode(
             for piece in encoder.format.pieces(cast("IO[bytes]", hashed), size):
                 encoder.add(piece, hashed.name)
                 tell(len(piece.data))
-                # No corpus while all labels are missing: the shard continues.
+                # There is no corpus while all labels are missing, so the shard continues.
                 if encoder.n_tokens >= shard_tokens and len(vocabulary.labels) > 0:
                     finish_shard()
         digests.append(hashed.digest())
@@ -205,7 +205,7 @@ def _check_replaceable(folder: Path) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A new folder. At the end it replaces the old one; after an error it is removed."""
+    """Make a new folder. At the end it replaces the old folder; after an error it is removed."""
     new, old = _temporary(target)
     new.mkdir()
     try:
@@ -218,13 +218,13 @@ def _replacing(target: Path) -> Iterator[Path]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """The caller holds the lock, so folders with these names were left by a process that was killed, or by an error."""
+    """Remove temporary folders. Since the caller holds the lock, they were left by an error or a killed process."""
     for folder in _temporary(target):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temporary(target: Path) -> tuple[Path, Path]:
-    """Names of the folder while it is made, and of the old one while it is replaced."""
+    """The names of the folder while it is made, and of the old folder while it is replaced."""
     return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
 
 
@@ -233,12 +233,12 @@ _RETRY_S = 0.2
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of this file. The file exists as long as a process holds the lock."""
+    """Hold the lock of this file. The file exists only while a process holds the lock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _wait(handle)
-            # The previous holder may have removed the file: then lock the new one, as other processes do.
+            # The previous holder may have removed the file. Then lock the new file, as other processes do.
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
                     break

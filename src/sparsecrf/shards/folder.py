@@ -1,13 +1,14 @@
 """Encoded corpora on disk: training on data that do not fit into memory.
 
-A folder, written once by `encode_folder` (shards/encode_folder.py) and reused as long as the data are the same:
+A folder, written once by `encode_folder` (shards/encode_folder.py) and reused as long as the data are the same,
+contains:
 
     shard-00000.corpus ...  whole sequences, in the order of the data (`Corpus.save`); read into memory when opened
     vocabulary              labels and attributes by id (files/container.py)
-    manifest.json           what it was made from, as a hash; the template; counts and digests of the other files
+    manifest.json           a hash of what it was made from; the template; counts and digests of the other files
 
-Ids only grow while the data are read, so those of early shards stay valid: a shard is opened with the final counts.
-Everything is checked against the manifest, and the manifest against its own digest.
+Ids only grow while the data are read, so ids in early shards stay valid: a shard is opened with the final counts. Every
+file is checked against the manifest, and the manifest against its own digest.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ FORMAT, VERSION = "sparsecrf corpus folder", 1
 MANIFEST, VOCABULARY = "manifest.json", "vocabulary"
 _VOCABULARY_FORMAT = "sparsecrf vocabulary"
 
-#: Memory of a shard including its oracle: bytes per byte of its file, and per attribute of the vocabulary (28 were
-#: measured when attributes dominate).
+#: Memory of a shard including its oracle: bytes per byte of its file, and bytes per attribute of the vocabulary (28
+#: were measured when attributes dominate).
 _PER_BYTE, _PER_ATTRIBUTE = 3, 32
 
 
@@ -51,15 +52,15 @@ class ShardEntry:
 
     sequences: int
     tokens: int
-    digest: int  #: what `Corpus.save` returned
+    digest: int  #: the digest that `Corpus.save` returned
 
 
 @dataclass(frozen=True)
 class CorpusFolder:
-    """A corpus in files, with as many shards in memory as fit."""
+    """A corpus in files, of which as many shards as fit are held in memory."""
 
     path: Path
-    recipe: str  #: hash of what it was made from
+    recipe: str  #: hash of the recipe and the data
     vocabulary: Vocabulary
     template: Template | None  #: None if the files contained attributes
     n_columns: int  #: columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
@@ -88,7 +89,7 @@ class CorpusFolder:
         return sum(file.stat().st_size for file in self.path.iterdir())
 
     def open(self, k: int) -> Corpus:
-        """Shard k, read into memory; later changes of its file have no effect."""
+        """Read shard k into memory; later changes of its file have no effect."""
         shard, file = self.shards[k], self.path / shard_name(k)
         try:
             counts = {"n_labels": self.n_labels, "n_attributes": self.n_attributes}
@@ -114,10 +115,10 @@ class CorpusFolder:
         return damaged(self.path, what)
 
     def in_shards(self, threads: int = 0, memory: int | None = None) -> Shards:
-        """The data for `fit`; `threads` work on one shard at a time.
+        """The data for `fit`, as shards; `threads` threads work on one shard at a time.
 
-        The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of what this process can
-        use; the others are read again for each query."""
+        The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of the memory that this
+        process can use; the others are read again for each query."""
         left, n_kept = usable_memory() // 4 if memory is None else memory, 0
         for k in range(len(self.shards)):
             left -= _PER_BYTE * self._size_of(k) + _PER_ATTRIBUTE * self.n_attributes
@@ -127,7 +128,7 @@ class CorpusFolder:
         return Shards.in_process(self.openers(), threads=threads, n_kept=n_kept)
 
     def dataset(self, recipe: Recipe, threads: int = 0, memory: int | None = None) -> Dataset:
-        """The data with the recipe that they were encoded by; threads and memory as for `in_shards`."""
+        """The data with the recipe that encoded them; `threads` and `memory` are as for `in_shards`."""
         shards = self.in_shards(threads, memory)
         n_columns = max(0, self.n_columns - 1)
         return Dataset(self.vocabulary, shards, recipe, self.template, n_columns, tokenizer=self.tokenizer)
@@ -142,7 +143,7 @@ class CorpusFolder:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CorpusFolder:
-        """The folder at this path; shards are checked when they are opened."""
+        """Load the folder at this path; its shards are checked when they are opened."""
         folder = Path(path)
         entries = read_manifest(folder)
         if entries is None:
@@ -159,7 +160,7 @@ def damaged(folder: Path, what: str) -> InputError:
 
 
 def write_folder(folder: CorpusFolder) -> None:
-    """Write all but the shards into the folder, the manifest last."""
+    """Write everything except the shards into the folder, the manifest last."""
     content = pack(_VOCABULARY_FORMAT, VERSION, {}, names(folder.vocabulary.labels, folder.vocabulary.attributes))
     write_atomically(folder.path / VOCABULARY, content)
     entries = {
@@ -197,7 +198,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         entries = json.loads(content.decode("utf-8"))
-        json.dumps(entries, ensure_ascii=False).encode()  # an escape may have made half a character
+        json.dumps(entries, ensure_ascii=False).encode()  # an escape may have made half of a surrogate pair
         whole = isinstance(entries, dict) and entries.pop("digest", None) == _digest(entries)
     except (ValueError, RecursionError) as error:
         raise damaged(folder, f"{file}: expected JSON, found other content ({error})") from error

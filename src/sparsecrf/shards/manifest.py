@@ -1,4 +1,4 @@
-"""Checks the manifest of a folder. A file may be complete, with the right digest, and still be invalid."""
+"""Checks the manifest of a folder, since a file may be complete, with the right digest, and still be invalid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SHARD: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def check_manifest(entries: Mapping[str, Any], source: str) -> None:
-    """Raise unless all entries are there, of their types, and agree with each other."""
+    """Raise unless all entries exist, have the right types, and agree with each other."""
     _check(entries, _ENTRIES | {name: _OPTIONAL[name] for name in entries.keys() & _OPTIONAL.keys()}, source)
     for k, shard in enumerate(entries["shards"]):
         if not isinstance(shard, dict):

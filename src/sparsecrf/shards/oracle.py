@@ -1,15 +1,16 @@
-"""The queries of an `Oracle`, over shards.
+"""The queries of an `Oracle`, for data in shards.
 
-Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them only to the first shard,
-so the answers of all shards add up to E - C. With a single shard, the answer equals that of its oracle.
+Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them only to the first shard, so
+that the answers of all shards add up to E - C. With a single shard, the answer equals the answer of its oracle.
 
-Screening needs the sums A and B of all shards (screen.hpp of the core derives how). With M the mass of an attribute
-in all shards and m_s in shard s, a shard reports the sums a_s that exceed a fraction c of its share of the bound, c b
-m_s / M. A sum that it does not report is at most that, so
+Screening needs the sums A and B over all shards (screen.hpp of the core derives how). With M the mass of an attribute
+in all shards and m_s its mass in shard s, a shard reports the sums a_s that exceed a fraction c of its share of the
+bound, c b m_s / M. A sum that it does not report is at most this large, so
 
     sum_s a_s <= sum_{s reported} a_s + c b (1 - sum_{s reported} m_s / M)
 
-and only cells whose right side exceeds b can exceed b themselves. A shard returns only cells with two numbers each.
+and only cells whose right side exceeds b can exceed b themselves. A shard returns only these cells, with two numbers
+each.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.lazy import lazy
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
-#: c. A smaller one means more numbers from each shard and fewer candidates that turn out not to be violations.
+#: The fraction c. If it is smaller, shards send more numbers, but fewer candidates turn out not to be violations.
 FRACTION = 0.5
 
 
-# ---- Feature sets in messages to other processes: as their numbers, label n-grams and parts of labels
+# ---- Feature sets in messages to other processes, sent as their numbers, label n-grams and label parts
 
 
 def _as_numbers(features: FeatureSet) -> tuple[Any, ...]:
     """The function and arguments that pickle stores for a feature set."""
     numbers, ngrams = features.numbers, None
-    if features.n_ngram:  # renumbered: a process needs only these, and their order is the same
+    if features.n_ngram:  # renumbered, in the same order: a process needs only these n-grams
         ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
         numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
     return feature_set, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
@@ -47,8 +48,9 @@ copyreg.pickle(FeatureSet, _as_numbers)
 def feature_set(
     n_labels: int, n_attributes: int, numbers: Numbers, ngrams: Ngrams | None, parts: tuple[Any, ...] | None
 ) -> FeatureSet:
-    """Restore a pickled feature set. `parts` of labels: their number, rows, and the class of each label, if any."""
-    # Aligned: arrays in a message from another process need not be.
+    """Restore a pickled feature set. `parts`: the number of label parts, the parts of each label, and its class, if
+    any."""
+    # Align arrays, since arrays in a message from another process may not be aligned.
     table = None if ngrams is None else Ngrams(*map(_aligned, ngrams)).table(n_labels)
     rows = None if parts is None else LabelParts(parts[0], *map(_aligned, parts[1:]))
     return FeatureSet.from_numbers(n_labels, n_attributes, _aligned(numbers), table, rows)
@@ -69,7 +71,7 @@ def _sent(parts: LabelParts | None) -> tuple[Any, ...] | None:
     return (*sent, np.array(cells, dtype=np.int32)[parts.class_of]) if cells else sent
 
 
-# ---- Questions to a shard; `Workers.total` asks them
+# ---- Queries to a shard; `Workers.total` sends them
 
 
 def masses(shard: Shard, absolute: bool) -> tuple[Floats, ...]:
@@ -81,7 +83,7 @@ def value_logs(shard: Shard) -> tuple[Floats, ...]:
 
 
 def has_values(shard: Shard) -> tuple[int]:
-    """How many shards have values other than 1."""
+    """The number of shards that have values other than 1."""
     return (int(shard.corpus.has_values),)
 
 
@@ -91,12 +93,12 @@ def signs_agree(shard: Shard) -> tuple[int]:
 
 
 def signs_agree_in_lists(shard: Shard) -> tuple[int]:
-    """The same, ignoring dense columns."""
+    """Like `signs_agree`, but without dense columns."""
     return (int(not getattr(shard.oracle, "signs_agree_in_lists", shard.oracle.signs_agree)),)
 
 
 def not_all_labels_count(shard: Shard) -> tuple[int]:
-    """How many shards have missing labels or token weights."""
+    """The number of shards that have missing labels or token weights."""
     return (int(not shard.corpus.all_labels_count),)
 
 
@@ -137,7 +139,7 @@ def sequence_factors(
 
 
 def candidates(shard: Shard, features: FeatureSet, w: Floats, bound: float) -> tuple[Numbers]:
-    """For data in a single shard."""
+    """Screening for data in a single shard."""
     return (shard.oracle.candidates(features, w, bound),)
 
 
@@ -148,7 +150,7 @@ def ngram_bounds(shard: Shard, features: FeatureSet, w: Floats, listed: Numbers)
 def large_sums(
     shard: Shard, features: FeatureSet, w: Floats, bound: float, whole: tuple[Floats, Floats, Floats]
 ) -> Sparse:
-    """The sums of this shard that are large enough to matter: by cell, with its share of the attribute's mass."""
+    """The sums of this shard that are large enough to matter, by cell, each with its share of the attribute's mass."""
     cells, sums, shares = shard.oracle.shard_sums(features, w, bound, *whole, FRACTION)
     return Sparse(cells, np.stack([sums, shares]))
 
@@ -160,19 +162,19 @@ def release_tables(shard: Shard) -> tuple[int]:
 
 
 class ShardedOracle:
-    """An oracle of shards, which queries their workers."""
+    """An oracle for data in shards, which sends queries to their workers."""
 
     def __init__(self, shards: Shards, parts: LabelParts | None = None) -> None:
-        """`parts` of the labels, if they have any."""
+        """`parts` are the parts of the labels, if they have any."""
         self.shards, self.workers = shards, shards.workers
-        self._empty: list[Any] = []  # the arguments of `observed` and `virtual`
+        self._empty: list[Any] = []  # arguments for `observed` and `virtual`
         if parts is not None:
             none = np.empty(0, dtype=np.int64)
             empty = FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts)
             self._empty = [self.workers.share(empty)]
-        self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # absolute or not
+        self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # by whether values are absolute
         self._whole: Any = None
-        # What was sent last: solvers make many passes over one feature set.
+        # What was sent last, since solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
         self._counts: tuple[Floats | None, Any] = (None, None)
 
@@ -199,24 +201,24 @@ class ShardedOracle:
         return self.workers.total(virtual, unite, *self._empty).keys
 
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
-        """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, bigram lists of first
-        positions, and those of other positions."""
-        absolute = absolute and not self.signs_agree  # else they are the same
+        """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, over bigram lists of
+        first positions, and over bigram lists of other positions."""
+        absolute = absolute and not self.signs_agree  # otherwise both are the same
         if absolute not in self._masses:
             self._masses[absolute] = self.workers.total(masses, add, absolute)
         return self._masses[absolute]
 
     @lazy
     def value_sizes(self) -> tuple[Floats, Floats] | None:
-        """The geometric mean of the values of each attribute other than 0, as |v| [X], in unigram lists and in bigram
-        lists; 1 for an attribute without values other than 0. None if every value is 1."""
+        """The geometric mean of |v| over the nonzero values of each attribute, [X], in unigram lists and in bigram
+        lists; 1 for an attribute without nonzero values. None if every value is 1."""
         if int(self.workers.total(has_values, add)[0]) == 0:
             return None
         unigram, of_unigram, pairs, of_pairs = self.workers.total(value_logs, add)
         return _geometric_mean(unigram, of_unigram), _geometric_mean(pairs, of_pairs)
 
     def counts(self, features: FeatureSet) -> Floats:
-        """C [K] of any features."""
+        """C [K] of the given features."""
         found: Floats = self.workers.total(counts, add, self.workers.share(features))[0]
         return found
 
@@ -229,7 +231,7 @@ class ShardedOracle:
         return loss, g, h
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int) -> Floats:
-        """[M, M]: curvature between the features at these places of the set, from every n-th sequence."""
+        """Curvature [M, M] between the features at these places of the set, from every n-th sequence."""
         shared, w = self._shared(features), self.workers.share(w)
         matrix: Floats = self.workers.total(block_curvature, add, shared, w, block, every)[0]
         return matrix
@@ -237,8 +239,8 @@ class ShardedOracle:
     def sequence_factors(
         self, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, **options: Any
     ) -> tuple[float, Floats]:
-        """Entropy and G of a dual point with a factor for each sequence. Several shards find theirs at the same time,
-        each as if the others kept the factor 1."""
+        """Entropy and G of a dual point with a factor for each sequence. Several shards find their factors at the same
+        time, each as if the factors of all other shards were 1."""
         shared, w = self._shared(features), self.workers.share(w)
         options["alone"] = len(self.workers) == 1
         entropy, G = self.workers.total(sequence_factors, add, shared, w, listed, total, options)
@@ -256,7 +258,7 @@ class ShardedOracle:
         return self._features[1]
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
-        """Numbers of all virtual features whose expectation at w could exceed the bound; ascending."""
+        """The numbers of all virtual features whose expectation at w could exceed the bound, in ascending order."""
         shared, w = self._shared(features), self.workers.share(w)
         if len(self.workers) == 1:
             numbers: Numbers = self.workers.total(candidates, add, shared, w, bound)[0]
@@ -269,8 +271,8 @@ class ShardedOracle:
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
         """For each of the features at these places, extended by each label in front (last column: the start label):
-        bounds on the expectations, and counts, both [L, Y + 1]. The number of sequences that have only bounds: if it is
-        0, these are the expectations of strings outside of the set."""
+        bounds on the expectations, and counts, both [L, Y + 1]. Also the number of sequences whose bounds are not
+        exact: if it is 0, the bounds are the expectations of strings outside of the set."""
         shared, w = self._shared(features), self.workers.share(w)
         return self.workers.total(ngram_bounds, add, shared, w, listed)
 
@@ -279,13 +281,13 @@ class ShardedOracle:
 
 
 def features_of(cells: Numbers, numbering: Numbering) -> Numbers:
-    """The features, in ascending order, that belong to these cells (`ShardSums` in screen.hpp): the unigram ones, those
-    after the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
+    """The features, in ascending order, that belong to these cells (`ShardSums` in screen.hpp): the unigram features,
+    the features after the start, and the pairs (y', y) of an attribute with A(y') and B(y)."""
     Y, row, size = numbering.n_labels, numbering.cells, numbering.first_bigram
     unigram, before, after, start = np.split(cells, np.searchsorted(cells, [size, 2 * size, 3 * size]))
     (x, previous), (x_after, label) = np.divmod(before - size, row), np.divmod(after - 2 * size, row)
     first, last = np.searchsorted(x_after, x), np.searchsorted(x_after, x, side="right")
-    # Every (x, y') is followed by all labels of x: the k-th of them is at first + k.
+    # Every (x, y') is followed by all labels of x, the k-th of which is at first + k.
     n = last - first
     k = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
     inner = np.repeat(numbering.bigram(x, previous, 0), n) + label[np.repeat(first, n) + k]

@@ -1,5 +1,5 @@
-"""The interface that shards need from an oracle: the class that computes sums over one corpus. `sparsecrf._core.Oracle`
-is the compiled one; another implementation is another class with these methods, given to `Shard` as `make_oracle`.
+"""The interface that shards need from an oracle, the class that computes sums over one corpus. `sparsecrf._core.Oracle`
+is the compiled oracle; to use another implementation, give a class with these methods to `Shard` as `make_oracle`.
 
 Shapes: K features in the set, X attributes, M features of a block, L listed features, n cells.
 """
@@ -20,7 +20,7 @@ Numbers = NDArray[np.int64]
 
 @runtime_checkable
 class Oracle(Protocol):
-    """Sums over the sequences of one labelled corpus, at any weights. One call at a time."""
+    """Sums over the sequences of one labelled corpus, at any weights. It takes one call at a time."""
 
     @property
     def signs_agree(self) -> bool:
@@ -30,23 +30,23 @@ class Oracle(Protocol):
         """C [K]: how often each feature occurs, with weights and values."""
 
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
-        """sum w v of each attribute, three times [X]: over unigram lists, over bigram lists of first positions, over
-        those of other positions. `absolute`: of |w v|."""
+        """sum w v of each attribute, three times [X]: over unigram lists, over bigram lists of first positions, and
+        over bigram lists of other positions. `absolute`: sum |w v|."""
 
     def value_logs(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """sum |w| log |v| and sum |w| of each attribute [X] over its values other than 0: of unigram lists and dense
-        columns, of bigram lists."""
+        """sum |w| log |v| and sum |w| of each attribute [X] over its nonzero values: in unigram lists and dense
+        columns, and in bigram lists."""
 
     def loss_grad(self, features: FeatureSet, w: Floats, counts: Floats | None = None) -> tuple[float, Floats]:
-        """The loss and its gradient E - counts [K]; without `counts`, those of the corpus are used."""
+        """The loss and its gradient E - counts [K]; without `counts`, the counts of the corpus are used."""
 
     def loss_grad_curvature(
         self, features: FeatureSet, w: Floats, counts: Floats | None = None
     ) -> tuple[float, Floats, Floats]:
-        """The same, and h [K] = sum_t w v^2 p (1 - p)."""
+        """Loss and gradient as in `loss_grad`, and h [K] = sum_t w v^2 p (1 - p)."""
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
-        """[M, M] second derivatives between the features at these places of the set, without the terms that couple
+        """Second derivatives [M, M] between the features at these places of the set, without the terms that couple
         different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.cpp)."""
 
     def sequence_factors(
@@ -64,19 +64,19 @@ class Oracle(Protocol):
         alone: bool = False,
         centre: Floats | None = None,
     ) -> tuple[float, Floats]:
-        """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.cpp): its entropy, and its
-        G [L] on the features at the places `listed`. `total` [L] is the gradient of the data of all shards;
-        `thresholds` [L] replace rho1 if there are groups of features. `alone`: there are no other shards.
-        `centre` [L]: the weights w0 that the penalty is centred on; the entropy is then H + w0 . G."""
+        """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.cpp): its entropy, and its G
+        [L] for the features at the places `listed`. `total` [L] is the gradient over the data of all shards;
+        `thresholds` [L] replace rho1 if there are groups of features. `alone`: there are no other shards. `centre` [L]:
+        the weights w0 on which the penalty is centred; the entropy is then H + w0 . G."""
 
     def candidates(self, features: FeatureSet, w: Floats, bound: float) -> Numbers:
-        """Screening: numbers, in ascending order, of all virtual features whose expectation at w could exceed the
+        """Screening: the numbers, in ascending order, of all virtual features whose expectation at w could exceed the
         bound."""
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
-        """Screening of label n-grams: for the features at the places `listed` (of two labels or more, none after the
-        start), with each label and then the start label in front, a bound on their expectation and their count, both
-        [L, Y + 1]; the number of sequences for which the bound is not exact (cpp/core/training/ngram_screen.cpp)."""
+        """Screening of label n-grams. For each feature at the places `listed` (of two labels or more, and not after the
+        start), with each label and then the start label in front: a bound on the expectation, and the count, both
+        [L, Y + 1]. Also the number of sequences for which the bound is not exact (cpp/core/training/ngram_screen.cpp)."""
 
     def shard_sums(
         self,
@@ -88,11 +88,11 @@ class Oracle(Protocol):
         inner: Floats,
         fraction: float,
     ) -> tuple[Numbers, Floats, Floats]:
-        """Screening over several shards, whose masses are given: cells [n], sums [n] and shares of the mass [n]
+        """Screening over several shards, given the masses of all shards: cells [n], sums [n] and shares of the mass [n]
         (cpp/core/training/screen.hpp)."""
 
     def release_tables(self) -> None:
-        """Free the memory that passes keep for the next ones."""
+        """Free the memory that passes keep for the next pass."""
 
 
 #: Makes the oracle of a corpus, for a number of threads (0 means all) and a kernel (auto, sparse, dense or log).

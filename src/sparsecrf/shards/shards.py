@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 LET_GO = "shards: expected shards in memory, found released ones"
 
-#: How many answers are merged at a time. The last bits of results depend on it.
+#: Number of answers that are merged at a time. The last bits of results depend on it.
 FAN_IN = 8
 
 
@@ -48,8 +48,8 @@ class Shard:
         n_bytes: int = 0,
         make_oracle: OracleFactory | None = None,
     ) -> None:
-        """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between questions; with
-        `keep_tables`, so do the oracle's tables, which speed up the next query of the same kind. `make_oracle`: the
+        """`open` returns the corpus. With `keep`, the corpus and its oracle stay in memory between queries; with
+        `keep_tables`, so do the oracle's tables, which speed up the next query of the same kind. `make_oracle` is the
         class of the oracle, by default the compiled one."""
         self._open, self._keep, self.threads, self._kernel, self._n_bytes = open, keep, threads, kernel, n_bytes
         self._make_oracle, self._keep_tables = make_oracle, keep_tables
@@ -77,12 +77,12 @@ class Shard:
 
     @property
     def stays(self) -> bool:
-        """Whether its corpus stays in memory between queries."""
+        """Whether the corpus of the shard stays in memory between queries."""
         return self._keep
 
     @property
     def has_tables(self) -> bool:
-        """Whether it keeps an oracle, which may hold memory for its next query."""
+        """Whether the shard keeps an oracle, which may hold memory for its next query."""
         return self._oracle is not None
 
     @property
@@ -96,13 +96,13 @@ class Shard:
         return self._prepared()[1] if self._oracle is None else self._oracle
 
     def get_ready(self) -> None:
-        """Start loading corpus and oracle on a separate thread, unless they are loaded. The next query waits for
-        them."""
+        """Start loading the corpus and the oracle on a separate thread, unless they are loaded. The next query waits
+        for them."""
         if self._oracle is None and self._ahead is None:
             self._ahead = Future()
             try:
                 Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
-            except RuntimeError:  # no more threads available: the query loads them itself
+            except RuntimeError:  # no more threads available: the query will load them itself
                 self._ahead = None
 
     def _prepared(self) -> tuple[Corpus, Oracle]:
@@ -156,21 +156,21 @@ def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
     finally:
         for shard in shards:
             left, shard.following, shard._ahead = shard._ahead, None, None
-            if left is not None:  # left over from an interrupted query: only one is in memory at a time
+            if left is not None:  # left over from an interrupted query; only one is in memory at a time
                 wait([left])
 
 
 class Workers(Protocol):
-    """The place where shards are held and queried."""
+    """The processes that hold shards and answer queries."""
 
-    #: Shards of this process; empty on a cluster.
+    #: Shards in this process; empty on a cluster.
     here: Sequence[Shard]
 
     def __len__(self) -> int:
         """The number of shards."""
 
     def share(self, value: Any) -> Any:
-        """A handle to pass to queries instead of a large value, so that it is sent only once."""
+        """A handle to a large value, to be passed to queries instead of the value so that it is sent only once."""
 
     def total(
         self,
@@ -179,15 +179,15 @@ class Workers(Protocol):
         *arguments: Any,
         first: tuple[Any, ...] = (),
     ) -> Answer:
-        """The merged answers of question(shard, *arguments), asked while the shard is `at_work`. The first shard also
-        gets the arguments `first`."""
+        """The merged answers of question(shard, *arguments), each computed while the shard is `at_work`. The first
+        shard also gets the arguments `first`."""
 
     def release(self) -> None:
         """Release the shards: no more queries will follow."""
 
 
 class InProcess:
-    """Shards of this process, one after the other."""
+    """Shards in this process, queried one after the other."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.here = shards
@@ -222,7 +222,7 @@ class InProcess:
 def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer]) -> Answer:
     """Merge all answers: consecutive groups of FAN_IN, then groups of the results, and so on.
 
-    Answers are merged as they arrive, so that at most FAN_IN of each level wait. A group of one stays as it is.
+    Answers are merged as they arrive, so that at most FAN_IN answers of each level wait. A group of one stays as it is.
     """
     levels: list[list[Answer]] = [[]]
     for answer in answers:
@@ -245,7 +245,7 @@ def merge_tree(merge: Callable[[list[Answer]], Answer], answers: Iterable[Answer
 
 
 def add(answers: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Sums by place, from the first answer to the last."""
+    """Add the tuples of all answers element by element, from the first answer to the last."""
     sums = [left + right for left, right in zip(answers[0], answers[1], strict=True)]
     for answer in answers[2:]:
         for k, right in enumerate(answer):
@@ -261,7 +261,7 @@ class Sparse(NamedTuple):
 
 
 def unite(answers: list[Sparse]) -> Sparse:
-    """The keys of any of them, with the sums of their values from the first answer to the last."""
+    """The union of the keys, with the sums of their values from the first answer to the last."""
     keys = np.unique(np.concatenate([answer.keys for answer in answers]))
     values = np.zeros((len(answers[0].values), len(keys)))
     for answer in answers:
@@ -273,13 +273,13 @@ def unite(answers: list[Sparse]) -> Sparse:
 
 
 class Extent(NamedTuple):
-    """How large a corpus is."""
+    """The size of a corpus."""
 
     n_labels: int
     n_attributes: int
     n_sequences: int
     n_tokens: int
-    n_missing: int  #: tokens whose label is not known: missing, or one of a set
+    n_missing: int  #: tokens whose label is unknown: missing, or one of a set
     n_free: int  #: tokens that may have any label
 
 
@@ -305,7 +305,7 @@ def one_after_the_other(answers: list[list[Any]]) -> list[Any]:
 
 
 class Shards:
-    """A corpus in shards. `workers` says where they are."""
+    """A corpus in shards. `workers` hold the shards."""
 
     def __init__(self, workers: Workers) -> None:
         if len(workers) == 0:
@@ -317,8 +317,8 @@ class Shards:
 
     @classmethod
     def in_process(cls, opens: Iterable[Callable[[], Corpus]], *, threads: int = 0, n_kept: int = 0) -> Shards:
-        """Shards of this process, each opened when it is needed. The first `n_kept` stay in memory. The others are
-        released after each query and need the memory of the two largest, since the next one is prefetched during a
+        """Shards in this process, each opened when it is needed. The first `n_kept` stay in memory. All others are
+        released after each query; they need the memory of the two largest, since the next shard is prefetched during a
         query."""
         make = partial(Shard, keep_tables=False, threads=threads)  # tables of all shards together would be too large
         return cls(InProcess([make(open, keep=k < n_kept) for k, open in enumerate(opens)]))
@@ -333,10 +333,10 @@ class Shards:
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
     def release(self) -> None:
-        """Release the shards; their extent stays known."""
+        """Release the shards; their `extent` remains known."""
         self.workers.release()
 
 
 def shards_of(data: Corpus | Shards, threads: int = 0, kernel: str = "auto") -> Shards:
-    """A corpus as a single shard. Shards have their own threads."""
+    """Return shards unchanged; a corpus becomes a single shard with these threads and this kernel."""
     return data if isinstance(data, Shards) else Shards(InProcess([Shard.of(data, threads=threads, kernel=kernel)]))
