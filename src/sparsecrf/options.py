@@ -113,15 +113,16 @@ class ModelOptions:
     solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=SOLVERS)
     penalty: str = option(
         PENALTY,
-        "elastic-net, or a penalty that keeps or drops whole groups of features: those of an attribute, a template "
-        "line or a label; in a tree, label pairs are below their label. Group penalties need the solver auto or fista.",
+        "elastic-net, or a penalty that keeps or drops whole groups of features: all features of an attribute, a "
+        "template line or a label. With tree, the label pairs that end in a label are a group inside the group of that "
+        "label. Group penalties need the solver auto or fista.",
         metavar="|".join(PENALTIES),
         choices=(*PENALTIES, "group"),
     )
     group_weight: float = option(
         GROUP_WEIGHT,
-        "With a group penalty, adds rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
-        "occur.",
+        "With a group penalty, add rho1 X sqrt(n) |w|_2 for each group, where n is the number of its features that "
+        "occur in the data.",
         metavar="X",
         min=0,
         capabilities=Capabilities(needs={Trait.GROUPS: ""}),
@@ -177,7 +178,7 @@ class FitOptions(ModelOptions):
     rho1: Any = option(
         RHO1,
         f"L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights. {SMALL} sets the penalties of a small "
-        f"model; {AUTO} chooses rho1 by the score on held-out data, --dev or a part of TRAIN.",
+        f"model; {AUTO} chooses rho1 by the score on held-out data (--dev, or parts of TRAIN).",
         metavar=f"X|{SMALL}|{AUTO}",
         parse=parsed_rho1,
     )
@@ -185,7 +186,7 @@ class FitOptions(ModelOptions):
     max_iter: int | None = option(None, "Stop after N iterations.", panel=STOPPING, metavar="N", min=1)
     gap: float | None = option(
         None,
-        "Stop at a certified duality gap of at most X times the objective instead.",
+        "Stop when the certified duality gap is at most X times the objective (replaces --tol).",
         panel=STOPPING,
         metavar="X",
         min=0,

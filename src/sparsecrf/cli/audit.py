@@ -68,17 +68,22 @@ def audit(
             help="File to write; may be given more than once. The suffix determines the format: .jsonl, one object per "
             "token; .tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence "
             "for either label; anything else, the data with two more columns, the suggested label and the score. By "
-            f"default, a table of the first {_SHOWN} is printed to standard output.",
+            f"default, a table of the {_SHOWN} most suspicious is printed to standard output.",
         ),
     ] = None,
     unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
     scheme: Annotated[
-        Scheme, typer.Option(help="How labels encode spans, as for eval; runs means each run of equal labels.")
+        Scheme,
+        typer.Option(help="How labels encode spans, as for eval. With runs, each run of equal labels is a span."),
     ] = Scheme.AUTO,
     top: Annotated[
         int | None,
         typer.Option(
-            "--top", "-n", min=1, metavar="N", help="Show only the N most suspicious; by default all, or 200 on a page."
+            "--top",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Show only the N most suspicious; the default is all, or 200 on an HTML page.",
         ),
     ] = None,
     quiet: Quiet = False,

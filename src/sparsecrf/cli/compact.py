@@ -27,8 +27,8 @@ def compact(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Data in the model's format, with or without labels: count the sentences whose predicted labels "
-            "stay the same.",
+            help="Count the sentences of this file whose predicted labels stay the same. It has the model's format, "
+            "with or without labels.",
             metavar="FILE",
         ),
     ] = None,

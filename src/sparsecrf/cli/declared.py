@@ -31,8 +31,8 @@ ENCODING = Declared(
 )
 FORMAT = Declared(
     "Format of the data: columns, crfsuite, conllu (or conllu:upos, xpos, feats, upos+feats), jsonl (or jsonl:FIELD), "
-    "tokens, documents, simpletagger (or simpletagger:unlabelled), text (label only). By default, the "
-    "file name determines the format or, if it does not, the training data do.",
+    "tokens, documents, simpletagger (or simpletagger:unlabelled), or text (label only). By default, the file name "
+    "determines the format; if it does not, the format of the training data is used.",
     "--format",
     metavar="NAME",
     panel="Data",

@@ -86,8 +86,8 @@ def label(
     scheme: Annotated[
         Scheme,
         Declared(
-            "How labels encode spans, for --format jsonl and text; the choices are those of eval. auto means chunks, "
-            "or runs of equal labels if they do not look like chunks; with none, every token is a span.",
+            "How labels encode spans, for --format jsonl and text, with the same choices as for eval. auto means "
+            "chunks, or runs of equal labels if they do not look like chunks; with none, every token is a span.",
             "--scheme",
         ),
     ] = Scheme.AUTO,
@@ -96,7 +96,7 @@ def label(
         str | None,
         Declared(
             "How to split running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks "
-            "does not. The default is the tokenizer whose tokens look like the training data.",
+            "does not. The default is the tokenizer that best matches the tokens of the training data.",
             "--tokenizer",
             metavar="|".join(TOKENIZERS),
             choices=tuple(TOKENIZERS),

@@ -78,17 +78,17 @@ class Inputs:
     )
     template: str | None = option(
         None,
-        "Feature template. Without it, the features are the raw columns (lines *), or --features tagging for CoNLL-U "
-        "and --features words for JSON and token lines.",
+        "Feature template. By default, the raw columns are the features (lines *), except that CoNLL-U files use "
+        "--features tagging, and JSON lines and token lines use --features words.",
         "--template",
         "-t",
         metavar="FILE",
     )
     features: str | None = option(
         None,
-        "A ready-made template instead: words (entities, chunks, fields), tagging (parts of speech), letters, "
+        "Use a ready-made template: words (for entities, chunks, fields), tagging (for parts of speech), letters, "
         "columns (words and a window over the other columns), or documents (words and their other mentions in the same "
-        "document; --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
+        "document; see --format documents). [bold]sparsecrf data template NAME[/bold] prints it.",
         metavar="|".join(PRESETS),
         choices=tuple(PRESETS),
     )
@@ -126,16 +126,16 @@ class Inputs:
     )
     start: bool | None = option(
         None,
-        "Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). By "
-        "default yes, or as in the model of --init.",
+        "Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). The "
+        "default is yes, or the setting of the --init model.",
         "--start/--no-start",
         panel="Data",
     )
     format: str | None = option(
         None,
         f"Format of the data. By default, the file name determines it ({_SUFFIXES}); otherwise it is {COLUMNS.name}. "
-        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents: columns in which "
-        "-DOCSTART- begins a document.",
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents are columns in "
+        "which -DOCSTART- begins a document.",
         panel="Data",
         metavar="|".join(FORMATS),
     )
@@ -155,8 +155,8 @@ class Inputs:
     )
     recipe: list[str] | None = option(
         None,
-        "Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, as "
-        "written by --save-recipe; or one setting, such as refer=true. May be given more than once. Other options "
+        "Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, which "
+        "--save-recipe can write, or set one of them, such as refer=true. May be given more than once. Other options "
         "override it.",
         panel="Data",
         metavar="FILE|SETTING=VALUE",
@@ -169,7 +169,7 @@ class ReportOptions:
     """How a command reports its progress and result."""
 
     plot: str | None = option(None, "Plot the progress of training to this .svg, .png or .pdf file.", metavar="FILE")
-    json: bool = option(False, "Print the result as one JSON object, the last line of standard output.")
+    json: bool = option(False, "Print the result as one JSON object on the last line of standard output.")
     quiet: bool = option(False, QUIET)
 
 

@@ -82,7 +82,7 @@ def path(
         typer.Option(
             metavar="auto|f1|error",
             help="What to optimise on --dev: f1 (of chunks), error (of tokens), or auto, which means f1 if the labels "
-            "encode chunks.",
+            "encode chunks, and error otherwise.",
         ),
     ] = "auto",
 ) -> None:

@@ -17,7 +17,7 @@ def report(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Labelled data, for scores and a list of sentences, those with errors first.", metavar="FILE"
+            help="Labelled data, for scores and a list of sentences, with wrongly labelled ones first.", metavar="FILE"
         ),
     ] = None,
     format: ModelFormat = None,

@@ -44,8 +44,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="FILE",
-            help=f"Answer only requests with the token in this file (or in ${TOKEN_VARIABLE}): Authorization: Bearer "
-            "TOKEN.",
+            help=f"Answer only requests that send the token in this file (or in ${TOKEN_VARIABLE}) in the header "
+            "Authorization: Bearer TOKEN.",
         ),
     ] = None,
     quiet: Quiet = False,

@@ -31,7 +31,7 @@ def show(
     top: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Number of weights to show, largest first; by default 10 per label as text, else all."
+            min=1, help="Number of weights to show, largest first; the default is 10 per label for text, otherwise all."
         ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Show only weights of this label.", metavar="L")] = None,

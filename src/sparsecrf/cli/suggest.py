@@ -38,8 +38,8 @@ def suggest(
     by: Annotated[
         Measure,
         typer.Option(
-            help="How to rank sentences: by the uncertainty of the whole label sequence (confidence), by that of the "
-            "labels of single tokens (entropy), or by the expected change of the weights (change)."
+            help="How to rank sentences: by the uncertainty of the whole label sequence (confidence) or of the labels "
+            "of single tokens (entropy), or by the expected change of the weights (change)."
         ),
     ] = Measure.CONFIDENCE,
     diversity: Annotated[
