@@ -263,7 +263,7 @@ void bind_corpus(nb::module_& m) {
                 for (std::int64_t t = 0; t < c.n_tokens(); ++t) n += c.is_free(t);
                 return n;
             },
-            "The number of tokens that may have any label: it is missing, or its set contains all labels.")
+            "The number of tokens whose label is missing or whose label set contains all labels.")
         .def_prop_ro("has_values", &Corpus::has_values, "Whether any attribute may have a value other than 1.")
         .def_prop_ro(
             "words", [](const Corpus& c) { return copy<std::int32_t>(c.words); }, nb::rv_policy::move,
@@ -300,7 +300,7 @@ void bind_corpus(nb::module_& m) {
                     "n_attributes: int | None = None, digest: int | None = None, copy: bool = False) -> Corpus"),
             "Open a memory-mapped corpus file: pages are read on demand. The file must not be truncated\n"
             "while it is mapped; with `copy` it is read into memory at once and may change afterwards.\n"
-            "The counts may be larger than those it was saved with, because a vocabulary can grow.\n"
+            "The counts may be larger than when the corpus was saved, because a vocabulary can grow.\n"
             "digest: the value returned by `save`.")
         .def_prop_ro("fingerprint", &Corpus::fingerprint, nb::call_guard<WithoutGil>(),
                      "A 64-bit hash of the whole corpus.")

@@ -88,7 +88,7 @@ void bind_features(nb::module_& m) {
     using Ids = Array1<std::int32_t>;
     nb::class_<NgramTable>(
         m, "NgramTable",
-        "Label n-grams (attribute, labels) of at least three labels, in the order of their addition.\n"
+        "Label n-grams (attribute, labels) of at least three labels, in the order in which they are added.\n"
         "The start label, n_labels, can only be the first label.")
         .def(nb::init<std::int64_t>(), nb::arg("n_labels"))
         .def(

@@ -99,9 +99,9 @@ void bind_oracle(nb::module_& m) {
                 return std::tuple(std::move(bound), std::move(counts), bounded);
             },
             nb::arg("features"), array("w"), array("listed"),
-            "For the features with these indices in the set, preceded by each label (the start label last): "
-            "an upper bound on their expectation, and their count; for how many sequences the bound is not the "
-            "expectation itself (of strings that are not in the set).")
+            "Extends each of the features with these indices in the set by every preceding label (the start label "
+            "last). Returns upper bounds on the expectations of the extended features, their counts, and the number "
+            "of sequences for which the bound is not the expectation itself (of strings that are not in the set).")
         .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,
@@ -299,7 +299,7 @@ void bind_chain(nb::module_& m) {
                 return std::tuple(std::move(labels), std::move(scores));
             },
             nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
-            "The k best paths of one sequence and their scores, best first; fewer if there are not as many.");
+            "The k best paths of one sequence and their scores, best first; fewer if fewer exist.");
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ void bind_labelling(nb::module_& m) {
             },
             nb::rv_policy::reference_internal, "The weights, one per feature.")
         .def_prop_ro("n_repeated", &Model::n_repeated,
-                     "The sequences so far whose best labels merged sums could not prove, labelled from a corpus.")
+                     "The number of sequences so far that were labelled from a corpus because merged sums could not "
+                     "prove their best labels.")
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },

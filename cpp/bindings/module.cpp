@@ -82,7 +82,7 @@ NB_MODULE(_core, m) {
         "Seconds of all parallel loops so far: on one thread, and as predicted on the requested number.");
 #endif
     m.def("usable_memory", &usable_memory,
-          "The memory available to this process in bytes: that of the machine, or a lower limit.");
+          "The memory available to this process in bytes: the machine's memory, or a lower limit.");
 #if defined(_LIBCPP_VERSION)
     m.attr("STANDARD_LIBRARY") = "libc++";
 #elif defined(__GLIBCXX__)

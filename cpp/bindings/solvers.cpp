@@ -200,7 +200,7 @@ Online::Rule rule_named(const std::string& name) {
 }
 
 void bind_online(nb::module_& m) {
-    nb::class_<Online>(m, "Online", "Online learning from errors, one sequence at a time; for plain transitions.")
+    nb::class_<Online>(m, "Online", "Online learning from errors, one sequence at a time; requires plain transitions.")
         .def(
             "__init__",
             [](Online* self, const Corpus& corpus, const FeatureSet& features, const std::string& rule, int type,
@@ -287,7 +287,7 @@ void bind_solvers(nb::module_& m) {
             },
             nb::arg("features"), array("w"), array("counts"), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
             nb::arg("as_printed"), nb::arg("coordinatewise"),
-            "Make one sweep; return the new weights and the number of forward-backwards, in units of a pass.");
+            "Make one sweep; return the new weights and the number of forward-backward runs, in units of a pass.");
     bind_sgd(m);
     bind_online(m);
 }

@@ -33,7 +33,7 @@ void bind_vector_text(nb::module_& m) {
         .def(nb::init<std::string, std::int64_t, const StringTable*>(), nb::arg("source"), nb::arg("n_bytes") = 0,
              nb::arg("wanted").none() = nb::none(),
              "source: names the file in errors; n_bytes: size of the file; wanted: keep only the vectors of "
-             "these words and of their lower case.")
+             "these words and of their lowercase forms.")
         .def(
             "add",
             [](VectorText& text, const nb::bytes& piece) {
@@ -86,7 +86,7 @@ void bind_word_vectors(nb::module_& m) {
         .def_prop_ro("window", &WordVectors::window)
         .def_prop_ro("column", &WordVectors::column)
         .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
-             "The row of the vector of a word or of its lower case; -1 if neither has a vector.")
+             "The row of the vector of a word or of its lowercase form; -1 if neither has a vector.")
         .def(
             "rows",
             [](const WordVectors& vectors, const StringTable& words) {
