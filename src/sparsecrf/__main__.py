@@ -1,4 +1,4 @@
-"""The command `sparsecrf`, and `python -m sparsecrf`: starts the program, or says why it cannot be loaded."""
+"""The command `sparsecrf`, and `python -m sparsecrf`: starts the program, or says why it cannot load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-#: The end of a session (SIGHUP, which Windows does not have) and `kill` act like Ctrl-C.
+#: Ctrl-C, `kill`, and the end of a session (SIGHUP, which Windows does not have) all have the same effect.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _INTERRUPTED = 130
 

@@ -1,25 +1,25 @@
 """Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
 
-For all schemes but grobid and runs, a label is O or LETTER-TYPE; the type is everything after the first hyphen and may
-be missing. B begins a chunk, I continues it, E ends it, S is a chunk of one token; L, U and M are other names of E, S
-and I. Well-formed data can be read in only one way; the schemes differ in how they treat labels that a model puts in
-impossible places:
+For all schemes except grobid and runs, a label is O or LETTER-TYPE; the type is everything after the first hyphen and
+may be missing. B begins a chunk, I continues it, E ends it, and S is a chunk of one token; L, U and M are other names
+of E, S and I. Well-formed data can be read in only one way. The schemes differ in how they treat labels that a model
+puts in impossible places:
 
 conlleval  Whether a chunk begins or ends depends on the labels on both sides, so every label sequence can be read: an I
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
-           no pair of labels means different things in two of them. The table is that of the script of the CoNLL shared
+           no pair of labels has different meanings in two of them. It is the table in the script of the CoNLL shared
            tasks (version 2004-01-26), which reads B, I, E, O, "." (as O) and the brackets (chunks of one token); S is
            added here. There is one difference: at a B after an E of the same type, as in IOBES, the script continues
-           the chunk, and this table begins a new one.
-iob1       The same, for B, I and O only.
-iob2       A chunk is a B and all I of its type that follow. An I anywhere else is in no chunk.
-iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Anything else is in no chunk.
-grobid     A field <x> is an I-<x> and all <x> that follow; an <x> after anything else begins one, too. GROBID's models
-           use these labels. <other> and O are in no field.
+           the chunk, and this table begins a new chunk.
+iob1       Like conlleval, for B, I and O only.
+iob2       A chunk is a B and every I of its type that follows directly. An I anywhere else is in no chunk.
+iobes      A chunk is an S, or a B, any number of I and an E, all of one type. Any other label is in no chunk.
+grobid     A field <x> is an I-<x> and every <x> that follows directly; an <x> after anything else also begins a field.
+           GROBID's models use these labels. <other> and O are in no field.
 runs       Every run of equal labels other than O is a field, for labels that do not mark where fields begin.
-auto       conlleval if the labels are chunk labels, none if they are not: see `are_chunk_labels`. For spans, fields
-           instead of none: see `span_scheme`.
-none       Labels do not encode chunks. For spans, every token whose label is not O is one.
+auto       conlleval if the labels are chunk labels, otherwise none: see `are_chunk_labels`. For spans, fields instead
+           of none: see `span_scheme`.
+none       Labels do not encode chunks. For spans, every token whose label is not O is a span.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class Scheme(str, Enum):
             raise InputError(f"scheme: expected one of {expected}, found {name!r:.60}") from None
 
 
-# What happens at a boundary between two tokens, before the first one or after the last one. Bits of a mark.
+# Bits of a mark, for what happens at a boundary between two tokens, before the first token or after the last token.
 END, START = 1, 2
 
 OUTSIDE = frozenset("O.")
 SYNONYMS = {"L": "E", "U": "S", "M": "I"}
-# Letters on either side of a boundary that end or begin a chunk though the type is the same. The last group of each is
-# not in the CoNLL script: E then B, and all of S.
+# Letters on either side of a boundary where a chunk ends or begins although the type is the same. The CoNLL script does
+# not have the last group of each set: E then B, and everything with S.
 ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
-WHOLE = frozenset("[]S")  # chunks of one token, whatever is next to them
+WHOLE = frozenset("[]S")  # chunks of one token, whatever labels are next to them
 
 # Types that mark tokens outside all fields, for schemes of fields.
 _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
@@ -97,7 +97,7 @@ def are_chunk_labels(gold: Iterable[str], predicted: Iterable[str]) -> bool:
 
 def span_scheme(labels: Iterable[str]) -> Scheme:
     """The scheme that `auto` means for spans, given the labels of a model: conlleval if they encode chunks, grobid if
-    they are <x> and I-<x>, otherwise runs of equal labels."""
+    they have the forms <x> and I-<x>, otherwise runs of equal labels."""
     labels = set(labels)
     if are_chunk_labels(labels, ()):
         return Scheme.CONLLEVAL
@@ -141,7 +141,7 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
             letter = ("S" if ends else "B") if begins else ("E" if ends else "I")
         elif target is Scheme.IOB2:
             letter = "B" if begins else "I"
-        else:  # B only where a chunk of the same type ends right before
+        else:  # B only directly after a chunk of the same type
             letter = "B" if begins and before == kind else "I"
         made.append(f"{letter}-{kind}" if kind else letter)
     return made
@@ -154,7 +154,7 @@ def _check_chunk_labels(labels: Sequence[str]) -> None:
 
 
 class ChunkReader:
-    """Finds the chunks of label sequences; caches the parts of labels and the marks of label pairs."""
+    """Finds the chunks of label sequences; caches the parts of labels, and the marks of label pairs."""
 
     def __init__(self, scheme: str | Scheme = Scheme.CONLLEVAL) -> None:
         self.scheme = Scheme.of(scheme)
@@ -183,7 +183,7 @@ class ChunkReader:
         return [pairs[pair] for pair in zip(chain(("O",), labels), chain(labels, ("O",)), strict=True)]
 
     def _fields(self, labels: Sequence[str]) -> list[int]:
-        """The marks for fields: a field continues while the type stays the same and no label begins a new one."""
+        """The marks for fields. A field continues while the type stays the same and no label begins a new field."""
         outside, grobid = self.outside, self.scheme is Scheme.GROBID
         types = [None if (kind := self.type_of(label)) in outside else kind for label in labels]
         marks = [0] * (len(labels) + 1)
@@ -204,7 +204,7 @@ class ChunkReader:
 
 
 class _Split(dict[str, tuple[str, str]]):
-    """Split labels into letter and type; raise for a label that does not belong to the scheme."""
+    """Splits labels into letter and type; raises for a label that does not belong to the scheme."""
 
     def __init__(self, scheme: Scheme) -> None:
         self.scheme, self.alphabet = scheme, ALPHABETS.get(scheme)
@@ -219,7 +219,7 @@ class _Split(dict[str, tuple[str, str]]):
 
 
 class _Pairs(dict[tuple[str, str], int]):
-    """The mark between two labels, by conlleval's rules."""
+    """Gives the mark between two labels, by conlleval's rules."""
 
     def __missing__(self, pair: tuple[str, str]) -> int:
         (before, type_before), (after, type_after) = map(split_label, pair)
@@ -251,7 +251,7 @@ def _iob2(parts: list[tuple[str, str]]) -> list[int]:
 
 def _iobes(parts: list[tuple[str, str]]) -> list[int]:
     marks = [0] * (len(parts) + 1)
-    begun: tuple[int, str] | None = None  # where a chunk would start if it ends well, and its type
+    begun: tuple[int, str] | None = None  # start and type of a chunk that is complete only if it ends properly
     for t, (letter, kind) in enumerate(parts):
         if letter == "S":
             marks[t] |= START

@@ -1,9 +1,9 @@
 """Which options can be combined: one check of all options against each other, before work begins.
 
 A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits they
-have, the traits they require from another choice, and the traits they exclude.
-`check_compatible` compares the choices of a run. Its `OptionError` names options as Python spells them, and as the
-command line does (`as_typed`), which reports it as wrong usage.
+have, the traits they require from another choice, and the traits they exclude. `check_compatible` compares the choices
+of a run. Its `OptionError` names options as they are spelled in Python, or on the command line (`as_typed`), which
+reports the error as wrong usage.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sparsecrf._core import InputError
 class Trait(Enum):
     """A property of the model, the data or the run on which other choices may depend.
 
-    Each value consists of its name in the manual, the option that sets it, and the value of that option.
+    Each value consists of the trait's name in the manual, the option that sets it, and the value of that option.
     """
 
     L1 = "an L1 penalty", "rho1", "above 0"
@@ -52,7 +52,7 @@ class Trait(Enum):
 
     @property
     def setting(self) -> tuple[str | Named, ...]:
-        """The option that sets it, with its value."""
+        """The option that sets the trait, with its value."""
         _, option, how = self.value
         return (Named(option), f" {how}" if how else "")
 
@@ -62,10 +62,10 @@ OF_SOLVERS = (Trait.NGRAMS, Trait.PARTS, Trait.GROUPS, Trait.DENSE, Trait.SHARDS
 
 
 class Named(NamedTuple):
-    """An option in a message, with its value if that is text or a number."""
+    """An option in a message, with its value if that is None, text or a number."""
 
     option: str
-    value: Any = ...  #: not text or a number: not printed
+    value: Any = ...  #: not printed if it is anything else
 
     def in_python(self) -> str:
         return f"{self.option}={self.value!r}" if self._is_printed else self.option
@@ -87,7 +87,7 @@ class OptionError(InputError):
     """Wrong usage: an option with a wrong value, or options that cannot be combined."""
 
     def __init__(self, *pieces: str | Named) -> None:
-        """`pieces` of the message: text, and options, which Python and the command line spell differently."""
+        """The `pieces` of the message are text, and options, which Python and the command line spell differently."""
         super().__init__(*pieces)
         self.pieces = pieces
 
@@ -95,7 +95,7 @@ class OptionError(InputError):
         return "".join(piece if isinstance(piece, str) else piece.in_python() for piece in self.pieces)
 
     def as_typed(self) -> str:
-        """The message with options spelled as on the command line."""
+        """The message with options as they are spelled on the command line."""
         return "".join(piece if isinstance(piece, str) else piece.as_typed() for piece in self.pieces)
 
 
@@ -118,12 +118,12 @@ def has(*traits: Trait) -> Capabilities:
 
 
 def solver_for(*supported: Trait, has: Iterable[Trait] = ()) -> Capabilities:
-    """Capabilities of a solver that supports these of the optional traits."""
+    """Capabilities of a solver that supports these optional traits, and no other of `OF_SOLVERS`."""
     return Capabilities(frozenset(has), refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
 
 
 class Choice(NamedTuple):
-    """An option that was given, or, without an option, a property of the data, which `value` describes."""
+    """An option that was given; or, if `option` is empty, a property of the data, which `value` describes."""
 
     option: str
     value: Any
@@ -134,7 +134,7 @@ class Choice(NamedTuple):
         return Named(self.option, self.value) if self.option else str(self.value)
 
 
-#: The value of an option that turns its trait off. Options of other traits are left out.
+#: The value of an option that turns its trait off. To turn off other traits, users omit the option.
 _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
     Trait.L1: (Named("rho1", 0),),
     Trait.NO_L1: Trait.L1.setting,
@@ -146,8 +146,8 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
-    """Raise for the first choice that excludes a trait of another, or requires one that no other has. `solvers` are
-    those that the message may recommend instead."""
+    """Raise for the first choice that excludes a trait of another choice, or requires a trait that no other choice has.
+    `solvers` are those that the message may recommend instead."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():
             for other in choices:

@@ -1,5 +1,5 @@
 """Declarations of options, made once for the command line, the checks and the manual. `cli/options.py` converts them
-for Typer. Imports nothing, because `label` must start quickly."""
+for Typer. This module imports nothing, because `label` must start quickly."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class Declared:
-    """An option, or, without names, the argument of a command. Its type and default are those of the parameter or
-    field that it annotates."""
+    """An option or, without names, an argument of a command. Its type and default come from the parameter or field that
+    it annotates."""
 
     def __init__(
         self,
@@ -26,8 +26,9 @@ class Declared:
         parse: Callable[[Any], Any] | None = None,
         capabilities: Capabilities | None = None,
     ) -> None:
-        """`choices`: the allowed values; the command reports others. `panel`: its section of the help. `parse` converts
-        the typed text to a value. `capabilities`: those of a run in which the option is not at its default."""
+        """`choices`: the allowed values; the command rejects others. `panel`: the section of the help. `parse` converts
+        the typed text to a value. `capabilities`: the capabilities of a run in which the option is not at its
+        default."""
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices
         self.parse, self.capabilities = parse, capabilities

@@ -1,27 +1,27 @@
-"""Defaults that several functions, estimators and commands share. Imports nothing, because the command line loads it at
-startup.
+"""Defaults that several functions, estimators and commands share. This module imports nothing, because the command line
+loads it at startup.
 
-tests/estimators/test_defaults.py compares every signature and every option of the command line with these.
+tests/estimators/test_defaults.py compares every signature and every option of the command line with them.
 """
 
 # benchmarks/record/penalties.md lists the data on which the penalties were chosen and checked.
 RHO1 = 0.05  #: absolute (l1) penalty
 RHO2 = 0.1  #: squared (l2) penalty
-SMALL = "small"  #: as rho1: use the penalties of a small model
+SMALL = "small"  #: as the value of rho1: use the penalties of a small model
 SMALL_RHO1, SMALL_RHO2 = 1.0, 0.01
-AUTO = "auto"  #: as rho1: choose it on held-out data
-SEARCH = "search"  #: as rho2: search for the best pair of penalties
-TOL = 5e-3  #: training stops when the objective is at most this share above the optimum
+AUTO = "auto"  #: as the value of rho1: choose rho1 on held-out data
+SEARCH = "search"  #: as the value of rho2: search for the best pair of penalties
+TOL = 5e-3  #: training stops when the objective is above the optimum by at most this fraction
 SOLVER = "auto"
 PENALTY = "elastic-net"
-GROUP_WEIGHT = 1.0  #: weight of groups of features relative to single ones
+GROUP_WEIGHT = 1.0  #: weight of groups of features relative to single features
 ORDER = 2  #: maximum number of labels of a feature
 ORDER_FACTOR = 1.0  #: factor on rho1 for each label beyond two
 CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 
-# For a path that is not a search:
-N_RHO = 20  #: values of rho1
-RHO_MIN_RATIO = 1e-3  #: the smallest of them, relative to the largest; without a ratio, at most RHO1
+# For a path without a search:
+N_RHO = 20  #: number of values of rho1
+RHO_MIN_RATIO = 1e-3  #: smallest rho1, relative to the largest; if the user gives no ratio, it is at most RHO1
 
 #: Names of the solvers. `sparsecrf.training` maps them to code, which is slow to import.
 SOLVERS = ("auto", "proximal", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")

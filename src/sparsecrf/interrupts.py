@@ -23,7 +23,7 @@ class LostInterrupt:
 
 @contextmanager
 def finding_lost_interrupts() -> Iterator[LostInterrupt]:
-    """Records an interrupt that Python drops in this block, so that it can be raised again. Only the main thread
+    """Record an interrupt that Python drops in this block, so that it can be raised again. Only the main thread
     receives interrupts."""
     lost, before = LostInterrupt(), sys.unraisablehook
     if threading.current_thread() is not threading.main_thread():

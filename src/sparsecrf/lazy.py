@@ -1,7 +1,7 @@
 """`lazy`: a property that is computed when it is first read, without a lock.
 
-`functools.cached_property` has a lock before Python 3.12. A process that forks while another thread computes such a
-property leaves the lock taken in the child, which then waits forever. Here two threads may both compute the value, with
+`functools.cached_property` has a lock before Python 3.12. If a process forks while another thread computes such a
+property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
 the same result.
 """
 

@@ -1,6 +1,6 @@
-"""Scores of label sequences: errors by token and by sequence, precision and recall of chunks, confusions.
+"""Scores of label sequences: token and sequence errors, precision and recall of chunks, and confusions.
 
-All rates are percentages. A rate over no tokens or chunks is zero, as in conlleval. `chunks.py` defines chunks.
+All rates are percentages. A rate over zero tokens or chunks is 0, as in conlleval. `chunks.py` defines chunks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparsecrf.tables import html_table, text_table
 
 @dataclass(frozen=True)
 class ChunkScore:
-    """Numbers of chunks and their rates. A predicted chunk is correct if gold has one of the same tokens and type."""
+    """Numbers of chunks and their rates. A predicted chunk is correct if a gold chunk has the same tokens and type."""
 
     gold: int
     predicted: int
@@ -47,7 +47,8 @@ class ChunkScore:
 class Evaluation:
     """Scores of predicted labels. Sequences are added one at a time and not kept.
 
-    The scheme `auto` is decided by all labels together, so scores are known when the last sequence has been added.
+    The labels of all sequences together decide what the scheme `auto` means, so read scores only after adding the last
+    one.
     """
 
     def __init__(self, scheme: str | Scheme = Scheme.AUTO) -> None:
@@ -81,7 +82,7 @@ class Evaluation:
         return f"{tokens}; {sequences}" + ("" if self.f1 is None else f"; F1 {self.f1:.2f}")
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """A line for each type of chunk, or for each label, and one for all."""
+        """A line for each type of chunk, or for each label, and a line for the total."""
         chunks = self.chunks
         scores = {**self.labels} if chunks is None else {**self.types, "all": chunks}
         rows = [
@@ -100,8 +101,8 @@ class Evaluation:
         ], rows
 
     def add(self, gold: Sequence[str | None], predicted: Sequence[str]) -> None:
-        """Add a sequence. Tokens whose gold label is None (unknown) do not count; for chunks, both labels count as O
-        there. A sequence without a known label does not count."""
+        """Add a sequence. Tokens whose gold label is None (unknown) do not count; chunks are counted as if both labels
+        of such a token were O. A sequence without a known label does not count."""
         if len(gold) != len(predicted):
             where = f"sequence {self.sequences + 1}"
             raise InputError(f"{where}: expected {len(gold)} predicted labels, one per token, found {len(predicted)}")
@@ -121,8 +122,7 @@ class Evaluation:
             raise InputError(f"sequence {self.sequences + 1}, {column} {error}") from None
 
     def _count_chunks(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """Count as conlleval does: a chunk is correct if the gold and the predicted one have the same type, start
-        together and end together."""
+        """Count as conlleval does: a predicted chunk is correct if a gold chunk has the same type, start and end."""
         gold_marks, predicted_marks = self._marks("gold", gold), self._marks("predicted", predicted)
         type_of = self._reader.type_of
         common: str | None = None  # type of the chunk that began at the same boundary in both
@@ -162,7 +162,7 @@ class Evaluation:
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme for reading chunks: the given one, or what `auto` decides."""
+        """The scheme for reading chunks: the given scheme, or the one that `auto` chooses."""
         if self.asked_scheme is not Scheme.AUTO:
             return self.asked_scheme
         gold, predicted = {y for y, _ in self.confusion}, {z for _, z in self.confusion}
@@ -177,7 +177,8 @@ class Evaluation:
 
     @property
     def types(self) -> dict[str, ChunkScore]:
-        """Every type of gold or predicted chunks, in alphabetical order; empty if labels are not read as chunks."""
+        """The scores of every type of gold or predicted chunks, in alphabetical order; empty if labels are not read as
+        chunks."""
         if self.scheme is Scheme.NONE:
             return {}
         names = sorted(self._gold.keys() | self._predicted.keys())
@@ -185,7 +186,7 @@ class Evaluation:
 
     @property
     def labels(self) -> dict[str, ChunkScore]:
-        """Every gold or predicted label, in alphabetical order, by tokens."""
+        """The scores of every gold or predicted label, by tokens, in alphabetical order."""
         gold, predicted = Counter[str](), Counter[str]()
         for (y, z), count in self.confusion.items():
             gold[y] += count
@@ -206,7 +207,7 @@ class Evaluation:
         return None if (chunks := self.chunks) is None else chunks.f1
 
     def confusions(self, n: int) -> list[tuple[str, str, int]]:
-        """The n most frequent confusions (gold, predicted, tokens); ties in alphabetical order."""
+        """The n most frequent confusions (gold, predicted, number of tokens); ties are in alphabetical order."""
         wrong = [(y, z, count) for (y, z), count in self.confusion.items() if y != z]
         return sorted(wrong, key=lambda row: (-row[2], row[0], row[1]))[:n]
 

@@ -1,8 +1,8 @@
 """The options of training, declared once: name, type, default, range, help, and incompatible options.
 
-The command line is built from these dataclasses (`cli/options.py`), `training/choices.py` checks values by them, and
-tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. Imports little, because
-the command line loads it at startup.
+The command line is built from these dataclasses (`cli/options.py`), `training/choices.py` uses them to check values,
+and tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. This module imports
+little, because the command line loads it at startup.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from sparsecrf.defaults import (
 STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: sections of the program's help
 
 
-#: What the parameter rho1 may be: a number, "small", or, where the data can be split, "auto".
+#: The type of the parameter rho1: a number, "small" or, where the data can be split, "auto".
 Rho1Choice: TypeAlias = float | Literal["small", "auto"]
 
 
 def parsed_rho1(given: str | float) -> Rho1Choice:
-    """The value of `--rho1`."""
+    """Convert the text of `--rho1` to its value."""
     if given in (SMALL, AUTO):
         return cast("Rho1Choice", given)
     try:
@@ -51,7 +51,7 @@ def parsed_rho1(given: str | float) -> Rho1Choice:
 
 
 def parsed_order(given: str | int | None) -> int | None:
-    """The value of `--order`."""
+    """Convert the text of `--order` to its value."""
     if given is None or given == "none":
         return None
     try:
@@ -64,23 +64,24 @@ def parsed_order(given: str | int | None) -> int | None:
 
 
 def option(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
-    """A field of a dataclass that is an option, with its help, or as it is declared elsewhere. Its name on the command
-    line is that of the field; a field without a default (`...`) is an argument. `how`: as for `Declared`."""
+    """Make a field of a dataclass that is an option. `declared` is its help text, or an option declared elsewhere. The
+    name of the field gives its name on the command line; a field without a default (`...`) is an argument. `how` is as
+    for `Declared`."""
     made = declared if isinstance(declared, Declared) else Declared(declared, *names, **how)
     return field(metadata={"declared": made}) if default is ... else field(default=default, metadata={"declared": made})
 
 
 class OptionField(NamedTuple):
-    """An option of a dataclass."""
+    """An option that is a field of a dataclass."""
 
     name: str
     type: Any
-    default: Any  #: MISSING: an argument
+    default: Any  #: MISSING for an argument
     declared: Declared
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its names on the command line."""
+        """The names of the option on the command line; empty for an argument."""
         return self.declared.names or (() if self.default is MISSING else (f"--{self.name.replace('_', '-')}",))
 
 
@@ -108,7 +109,7 @@ PRIOR = Capabilities(
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options of `fit` and of `path`, by the same names."""
+    """Options that go to both `fit` and `path`, under the same names."""
 
     solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=SOLVERS)
     penalty: str = option(
@@ -173,7 +174,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class FitOptions(ModelOptions):
-    """Options that go to `sparsecrf.fit` as they are, by the same names."""
+    """Options that go to `sparsecrf.fit` unchanged, under the same names."""
 
     rho1: Any = option(
         RHO1,

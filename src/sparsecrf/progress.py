@@ -1,6 +1,7 @@
-"""Progress of long work, on standard error: a bar on a terminal, plain lines otherwise, nothing if disabled.
+"""Shows the progress of long work on standard error: a bar on a terminal, plain lines otherwise, nothing if disabled.
 
-In a notebook, one line changes in place, and other lines go to standard output, since standard error is red there.
+In a notebook, one line changes in place, and other lines go to standard output, since notebooks show standard error in
+red.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LINE_EVERY_S = 2.0  # seconds between two plain lines, at first
-_SHARE = 0.05  # later, this fraction of the elapsed time, so that an hour does not produce a thousand lines
+_SHARE = 0.05  # later, the interval as a share of the elapsed time, so that an hour does not give 1000 lines
 _RENEW_EVERY_S = 0.2  # seconds between two changes of the line in a notebook
 
 
 class Advance(Protocol):
-    """Called with the amount of work done since the last call, and a text to show."""
+    """A function that is called with the amount of work done since its last call, and a text to show."""
 
     def __call__(self, amount: float = 0, note: str = "") -> None: ...
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Print one line on standard error. Does nothing if it is closed."""
+    """Print one line on standard error. Do nothing if standard error is closed."""
     if quiet or sys.stderr is None:
         return
     if in_notebook():
@@ -93,7 +94,7 @@ class _Bar:
 
 @contextmanager
 def _repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Calls `call` from a separate thread every `seconds`."""
+    """Call `call` every `seconds` from a separate thread."""
     import threading
 
     done = threading.Event()
@@ -119,7 +120,7 @@ class _Lines:
 
         self._what, self._total, self._done, self._note = what, total, 0.0, ""
         self._began = self._shown = time.monotonic()
-        self._told = True  # nothing has arrived since the last line
+        self._told = True  # whether nothing has arrived since the last line
         self._lock = threading.Lock()
 
     def __call__(self, amount: float = 0, note: str = "") -> None:
@@ -130,7 +131,7 @@ class _Lines:
                 self._line()
 
     def finish(self) -> None:
-        """The final line, if anything arrived since the last one."""
+        """Print the final line if anything has arrived since the last line."""
         with self._lock:
             if not self._told:
                 self._line()

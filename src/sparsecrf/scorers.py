@@ -1,6 +1,6 @@
 """Scores for scikit-learn: functions of gold and predicted label sequences, and scorers made from them.
 
-All are fractions from 0 to 1; larger is better. Tokens whose gold label is None or a set do not count, since the
+All scores are fractions from 0 to 1; larger is better. Tokens whose gold label is None or a set do not count, since the
 right label is unknown.
 """
 
@@ -20,7 +20,7 @@ AVERAGES = ("macro", "weighted")  # averages for label_f1_score
 
 
 def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
-    """The share of tokens that are right; `sample_weight` has a number for each sequence, or one for each token."""
+    """The share of tokens whose label is right; `sample_weight` has a number for each sequence or for each token."""
     right = total = 0.0
     for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
         weights = weight if hasattr(weight, "__iter__") else [weight] * len(gold)
@@ -32,8 +32,8 @@ def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = No
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
-    """The share of sequences whose labels are all right; `sample_weight` has a number for each. Sequences whose labels
-    are all None or sets do not count."""
+    """The share of sequences whose labels are all right; `sample_weight` has a number for each sequence. Sequences
+    whose gold labels are all None or sets do not count."""
     right = total = 0.0
     for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
         known = [(g, p) for g, p in zip(gold, predicted, strict=True) if g is not None]
@@ -44,8 +44,8 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any =
 
 
 def chunk_f1_score(y_true: Labels, y_pred: Labels, *, scheme: str = "auto") -> float:
-    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes): 0 without chunks. Where a gold label
-    is None, both labels count as O.
+    """F1 of chunks, as in conlleval (see `sparsecrf.chunks` for the schemes); 0 if there are no chunks. Where a gold
+    label is None, both labels count as O.
     """
     found = evaluate(_as_text(y_true, y_pred), scheme)
     f1 = found.f1
@@ -63,8 +63,8 @@ def label_f1_score(
     y_true: Labels, y_pred: Labels, *, average: str = "macro", labels: Collection[Any] | None = None
 ) -> float:
     """Token-level F1 of labels, for labels that do not encode chunks: the mean over labels, unweighted ("macro") or
-    weighted by gold frequency ("weighted"). `labels`: average only over these, such as all but O; None means all gold
-    and predicted labels.
+    weighted by gold frequency ("weighted"). `labels`: average only over these labels, such as all except O; None means
+    all gold and predicted labels.
     """
     if average not in AVERAGES:
         raise InputError(f"average: expected one of {', '.join(AVERAGES)}, found {average!r}")

@@ -1,4 +1,4 @@
-"""Small tables as text and as HTML for notebooks: no script, no style sheet, the colours of the page."""
+"""Small tables as text, and as HTML for notebooks: without scripts or style sheets, in the colours of the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of one width; the first is text, the others are numbers."""
+    """Align the columns of a table; the first column is text, and the others are numbers."""
     every = [head, *rows]
     widths = [max(len(row[k]) for row in every) for k in range(len(head))]
     lines = []

@@ -76,7 +76,7 @@ class Oracle(Protocol):
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
         """Screening of label n-grams. For each feature at the places `listed` (of two labels or more, and not after the
         start), with each label and then the start label in front: a bound on the expectation, and the count, both
-        [L, Y + 1]. Also the number of sequences for which the bound is not exact (cpp/core/training/ngram_screen.cpp)."""
+        [L, Y + 1]. Also the number of sequences whose bounds are not exact (cpp/core/training/ngram_screen.cpp)."""
 
     def shard_sums(
         self,
