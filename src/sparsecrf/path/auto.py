@@ -1,12 +1,12 @@
 """`choose_penalties`: chooses rho1 by the score on held-out data, at two to three times the cost of a plain fit.
 
-Held-out data are the dev data if there are any. Otherwise the sentences are split into two halves, and a model trained
-on each labels the other: per rho1, this costs one fit and scores every sentence. Models trained on fewer sentences need
-about the same penalties: the best ones hardly depend on the number of tokens (benchmarks/NOTES.md, "Fixed penalties").
-Fits of the search stop at a much looser tolerance, without a certificate.
+If there are dev data, they are the held-out data. Otherwise the sentences are split into two halves, and a model
+trained on each half labels the other: for each rho1, this costs as much as one fit and scores every sentence. Models
+trained on fewer sentences need about the same penalties: the best penalties hardly depend on the number of tokens
+(benchmarks/NOTES.md, "Fixed penalties"). Fits of the search stop at a much looser tolerance, without a certificate.
 
-The search (`Near`) tries the default rho1 and one that is smaller by FACTOR, and continues from the best value until
-its neighbours on both sides have been tried. Each step away from the default must lower the error by the share MARGIN,
+The search (`Near`) tries the default rho1 and a value smaller by FACTOR, and continues from the best value until its
+neighbours on both sides have been tried. Each step away from the default must lower the error by the share MARGIN,
 since held-out data are limited and small differences are mostly noise: the best value minimises error (1 +
 MARGIN)^steps. rho2 is not searched: on 19 data sets, searches over both penalties always chose the default
 (benchmarks/record/penalties.md).
@@ -92,7 +92,7 @@ class Chosen(NamedTuple):
     errors: list[float]  #: errors with these penalties, in percent
     score: str  #: the score: 100 minus the error
     on: str  #: the data that were scored
-    advice: str | None  #: if the best rho1 is at a limit of the search
+    advice: str | None  #: advice if the best rho1 is at a limit of the search, else None
 
     def __str__(self) -> str:
         best = self.errors[self.tried.index(self.penalties)]
@@ -147,8 +147,8 @@ def score_on_dev(data: Dataset) -> Score:
 
 
 def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
-    """Two halves of the corpus: a model is trained on each and scored on the other. Sequences without a label, whose
-    loss is 0, are left out."""
+    """Two folds: a model is trained on each half of the corpus and scored on the other. Sequences without a label,
+    whose loss is 0, are left out."""
     n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)
@@ -165,8 +165,8 @@ def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options:
 
 
 def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
-    """The document of each sequence, where a sequence that is only a mark (-DOCSTART-) begins a document; None without
-    marks."""
+    """The document of each sequence. A sequence that consists only of a mark (-DOCSTART-) begins a document. None if
+    there are no marks."""
     alone = np.flatnonzero(np.diff(corpus.offsets) == 1)
     if not len(alone):
         return None
@@ -182,7 +182,7 @@ def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
 
 
 def _mean(weights: list[Weights]) -> Weights | None:
-    """The mean of the weights of all folds; None with label n-grams, which every fold numbers differently."""
+    """The mean of the weights of all folds; None if there are label n-grams, which every fold numbers differently."""
     if any(part.ngrams for part in weights):
         return None
     numbers = np.unique(np.concatenate([part.numbers for part in weights]))

@@ -1,9 +1,10 @@
 """Which values of both penalties are tried: one rho2 with a plan for rho1, or a search over both.
 
-The search over both works on a lattice: rho1 by factors of FACTOR, rho2 one of RHO2S. It decreases rho1 at rho2 = START
-like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best, first the larger and the smaller
-rho2, then the larger and the smaller rho1, and moves to the first one that is better, until none is. Finally, the gaps
-on both sides of the best rho1 are halved. Ties go to the larger rho1, then to the one tried first.
+The search over both works on a lattice: neighbouring values of rho1 differ by FACTOR, and rho2 is one of RHO2S. It
+decreases rho1 at rho2 = START like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best
+point, first the larger and the smaller rho2, then the larger and the smaller rho1, and moves to the first neighbour
+that is better, until none is. Finally, it halves the gaps on both sides of the best rho1. Ties go to the larger rho1,
+then to the point tried first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Penalties(NamedTuple):
 
 
 class Plan(Protocol):
-    """A plan of penalties to try."""
+    """Decides which penalties to try."""
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]: ...
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int: ...
@@ -44,11 +45,12 @@ class OneRho2:
     rho2: float
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The penalties to try next, in this order, given those tried and their errors; empty when done."""
+        """The penalties to try next, in this order, given those tried and their errors; empty when there are none
+        left."""
         return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """A lower bound on the number still to try."""
+        """A lower bound on the number of penalties still to try."""
         return self.plan.left([p.rho1 for p in tried], errors)
 
 
@@ -72,7 +74,8 @@ class SearchBoth:
         return (self._untried(tried, errors) or self._halves(tried, errors))[:1]
 
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """A lower bound on the number still to try: the rest of the descent, then the two neighbours in rho2."""
+        """A lower bound on the number of penalties still to try: the rest of the descent, then the two neighbours in
+        rho2."""
         if self._down(tried, errors):
             rho1, of_rho1 = self._line(START, tried, errors)
             return self._search.left(rho1, of_rho1) + (0 if errors and min(errors) == 0 else 2)
@@ -99,7 +102,7 @@ class SearchBoth:
         return [p for p in across + along if not any(_same(p, other) for other in tried)]
 
     def _halves(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The values of rho1 between the best and its neighbours."""
+        """Penalties with values of rho1 between the best one and its neighbours."""
         rho2 = tried[_best(range(len(tried)), tried, errors)].rho2
         rho1, of_rho1 = self._line(rho2, tried, errors)
         return [Penalties(between, rho2) for between in self._search.between(rho1, of_rho1)]

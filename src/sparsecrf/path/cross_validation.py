@@ -1,4 +1,4 @@
-"""`cross_validate`: the same plan of penalties on every fold, scored on the held-out part."""
+"""`cross_validate`: runs the same plan of penalties on every fold and scores the fits on the held-out part."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def cross_validate(
     are assigned to parts at random; `groups` has a value for each sequence, and sequences with the same value stay in
     one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the stochastic solvers.
 
-    All paths have the same penalties, found or given as for `path`; a search looks at the mean error
-    over the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The
-    mean and its standard error are over the folds.
+    All paths have the same penalties, found or given as for `path`; a search uses the mean error over the folds. The
+    objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result has the mean
+    error over the folds and its standard error.
 
     Folds run one after the other, or as `joblib.parallel_config` says: in processes, or on a Dask cluster.
     """
@@ -93,7 +93,7 @@ def cross_validate(
 
 
 class Tried(NamedTuple):
-    """Penalties in the order they were tried."""
+    """Penalties in the order in which they were tried."""
 
     penalties: list[Penalties]
     errors: list[list[float]]  #: [penalties][folds]
@@ -101,7 +101,7 @@ class Tried(NamedTuple):
 
 
 def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: bool = True) -> Tried:
-    """The result of the plan: all folds take each step, starting from its neighbour if `warm`."""
+    """The result of the plan: each step runs on all folds, and each fit starts from a neighbouring one if `warm`."""
     from joblib import Parallel, delayed
 
     here = Parallel().n_jobs == 1
@@ -112,7 +112,8 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: boo
     errors: list[list[float]] = []
     known: list[dict[Penalties, Weights]] = [{} for _ in parts]
     while step := values.next(tried, [float(np.mean(row)) for row in errors]):
-        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])  # fits to all data, at the end
+        # The number of fits to all data, which come at the end.
+        left = len(tried) + values.left(tried, [float(np.mean(row)) for row in errors])
         rounds = _Rounds(each, len(tried), len(step), len(parts), (left - len(tried) - len(step)) * len(parts) + left)
         done = Parallel()(
             delayed(part.run)(
@@ -135,14 +136,14 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: boo
 
 
 class _Solved(NamedTuple):
-    """The stored summary of a fit to a fold."""
+    """What is kept of a fit to a fold."""
 
     error: float
     weights: Weights
     seconds: float
 
 
-#: Called after a fit to a fold: its number within a step, its penalties, the summary, and the fit itself.
+#: Called after a fit to a fold with its number within a step, its penalties, the summary, and the fit itself.
 Told: TypeAlias = Callable[[int, Penalties, _Solved, Fit | None], None]
 
 
@@ -150,7 +151,7 @@ class _Rounds(NamedTuple):
     """Reports the fits of one step of all folds to `each`."""
 
     each: Each | None
-    first: int  #: penalties before
+    first: int  #: number of penalties tried before
     n_values: int
     folds: int
     later: int  #: minimum number of fits after this step
@@ -180,7 +181,7 @@ class Fold:
 
     @classmethod
     def held_out(cls, corpus: Corpus, dev: Corpus, error: ErrorRate, options: dict[str, Any]) -> Fold:
-        """A whole corpus to train on, another one to score on."""
+        """A fold that trains on a whole corpus and scores on another one."""
         fold = cls(corpus, np.arange(corpus.n_sequences), np.empty(0, np.int64), 0, error, options)
         fold.dev = dev
         return fold
@@ -205,5 +206,5 @@ class Fold:
             if told is not None:
                 told(k, penalties, solved[-1], found)
         if len(values) > 1:
-            self._data = None  # a grid is a single step, so nothing uses it afterwards
+            self._data = None  # a grid is a single step, so nothing uses the data afterwards
         return solved

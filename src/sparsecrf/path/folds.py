@@ -14,7 +14,7 @@ DOCUMENT = "-DOCSTART-"
 
 
 def documents(sequences: Iterable[Any], mark: str = DOCUMENT) -> Numbers:
-    """The number of the document of each sequence, for `groups=`: one that begins with `mark` begins a new one.
+    """The number of each sequence's document, for `groups=`: a sequence that begins with `mark` begins a new document.
 
     A sequence is a list of tokens; a token is text, a row of columns (its first cell counts) or a mapping (any value).
     """
@@ -51,7 +51,7 @@ def dealt(n: int, folds: int, *, groups: Any, shuffle: bool, seed: int) -> Itera
 
 
 def _grouped(n: int, groups: Any) -> tuple[Numbers, Numbers]:
-    """The group of each sequence, numbered as they appear, and the sizes of the groups."""
+    """The group of each sequence, numbered in order of first occurrence, and the sizes of the groups."""
     if groups is None:
         return np.arange(n), np.ones(n, dtype=np.int64)
     given = list(groups)
@@ -73,8 +73,8 @@ def _shuffled(sizes: Numbers, folds: int, seed: int) -> Numbers:
 
 
 def _consecutive(sizes: Numbers, folds: int) -> Numbers:
-    """The fold of each group, in order: determined by the position of its middle among all sequences; no fold is
-    empty."""
+    """The fold of each group, in order. The position of a group's middle among all sequences determines its fold; no
+    fold is empty."""
     middle = np.cumsum(sizes) - sizes / 2
     fold: Numbers = np.minimum(folds - 1, (middle * folds / sizes.sum()).astype(np.int64))
     for k in range(len(sizes)):  # advance by at most one fold, and leave a group for each later fold

@@ -69,16 +69,17 @@ def path(
 ) -> Path:
     """Fits for decreasing rho1, each starting from its neighbour.
 
-    With `dev`, a corpus encoded by the same vocabulary, and no values given, the search decreases rho1 until the score
-    gets worse, then refines around the best (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a geometric grid
-    instead: `n_rho` values (20) from rho_max to `rho_min_ratio` times it (1e-3, or to the default rho1 if that is
-    lower), which is also the default without `dev`; `rho1` gives the values, decreasing. A best value at an edge gives
-    a `PathWarning`. With `rho2="search"` the search is over both penalties (`sparsecrf.path.both`).
+    If `dev`, a corpus encoded by the same vocabulary, is given and the values are not, a search decreases rho1 until
+    the score gets worse, then refines around the best value (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select
+    a geometric grid instead: `n_rho` values (default 20) from rho_max to rho_max times `rho_min_ratio` (default 1e-3,
+    or down to the default rho1 if that is lower). This grid is also the default without `dev`. `rho1` gives the values
+    themselves, in decreasing order. If the best value is at an edge, there is a `PathWarning`. With `rho2="search"` the
+    search is over both penalties (`sparsecrf.path.both`).
 
-    `error` scores the fits: one of `score_of`, or a function of a corpus and its predicted labels.
-    `options` are those of `fit`; with `patience`, every fit also stops by its token error on `dev`.
-    `each` is called after every fit. Ctrl-C ends the path with the fits so far, the last one unfinished, and a
-    `PathWarning`. `Path.model` calls `make_model`.
+    `error` scores the fits: a result of `score_of`, or a function of a corpus and its predicted labels. `options` are
+    those of `fit`; with `patience`, every fit also stops by its token error on `dev`. `each` is called after every fit.
+    Ctrl-C ends the path and issues a `PathWarning`; the path has the fits so far, the last of them unfinished.
+    `Path.model` calls `make_model`.
     """
     options["threads"] = threads
     if options.get("patience") is not None:
@@ -157,7 +158,7 @@ def penalties_of(found: Fit) -> Penalties:
 
 
 def falling(penalties: Penalties) -> tuple[float, float]:
-    """The sort key: decreasing rho1, then increasing rho2."""
+    """A key that sorts by decreasing rho1, then by increasing rho2."""
     return -penalties.rho1, penalties.rho2
 
 
@@ -167,8 +168,8 @@ def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
 
 
 def solver_of(data: TrainingData, rho2: AskedRho2, options: dict[str, Any]) -> str:
-    """The solver of all fits: `auto` means what it means for a fit to these data with the default rho1. (`fit` itself
-    takes `proximal` for all warm starts, and parts of the data can be too small for `dual`.)"""
+    """The solver of all fits: `auto` chooses as for a fit to these data with the default rho1. (`fit` itself would
+    choose `proximal` for all warm starts, and parts of the data can be too small for `dual`.)"""
     given = str(options.get("solver", SOLVER))
     if given != SOLVER or options.get("solver_options"):
         return given
@@ -187,8 +188,9 @@ def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: d
 
 
 def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
-    """The earlier fit to start from: at the same rho2 if possible, else at the nearest; at the next larger rho1 (or the
-    same, at another rho2), else at the next smaller one. None if there is no earlier fit."""
+    """The earlier fit to start from: one with the same rho2 if possible, else with the nearest; among these, the one
+    with the next larger rho1 (or the same, at another rho2), else with the next smaller one. None if there is no
+    earlier fit."""
     if not known:
         return None
     rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))
@@ -198,7 +200,7 @@ def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
 
 
 def _distance(rho2: float, other: float) -> float:
-    """The distance of two penalties as a factor. Only a search uses several values, and these are not 0."""
+    """The distance of two penalties as a factor. Only a search uses several values of rho2, and none of them is 0."""
     return 0.0 if rho2 == other else abs(log(rho2 / other))
 
 

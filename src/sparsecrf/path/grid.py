@@ -1,11 +1,12 @@
 """Which values of rho1 to try: given ones, or a search guided by the scores.
 
-A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse: PATIENCE
-values below the best are no better. (Scores may fall and rise again, on small dev data and where features of rare words
-join.) It begins at FIRST: rho1 is in units of tokens (a feature whose count is within rho1 of its expectation has no
-weight), and the best rho1 was below that on all data tried so far, of any size (benchmarks/record/penalties.md). If the
-best is the first, the search increases rho1, at most to rho_max. Finally, the gaps on both sides of the best are halved
-(on a logarithmic scale). The search stops at FLOOR, which `Path.advice` reports.
+A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse, that is,
+until PATIENCE values below the best are no better. (Scores may fall and rise again, on small dev data and where
+features of rare words join.) The search begins at FIRST: rho1 is in units of tokens (a feature whose count is within
+rho1 of its expectation has no weight), and the best rho1 was below FIRST on all data tried so far, of any size
+(benchmarks/record/penalties.md). If the first value is the best, the search increases rho1, at most to rho_max.
+Finally, it halves the gaps on both sides of the best value (on a logarithmic scale). The search does not go below
+FLOOR; `Path.advice` reports if the best value is there.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def rho_max(
     order_factor: float = ORDER_FACTOR,
     threads: int = 0,
 ) -> float:
-    """The smallest rho1 whose solution is w = 0: the largest |gradient| there over all features of the model, relative
-    to their rho1 if that grows with the number of labels; with groups, the dual norm of the gradient for rho1 = 1.
-    Label n-grams count if the data were prepared for them."""
+    """The smallest rho1 whose solution is w = 0: the largest |gradient| at w = 0 over all features of the model,
+    divided by each feature's factor if rho1 grows with the number of labels; with groups, the dual norm of the gradient
+    for rho1 = 1. Label n-grams count if the data were prepared for them."""
     data = TrainingData.of(corpus, observed_only=observed_only, numbers=numbers, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)
@@ -56,8 +57,8 @@ def rho_max(
 
     largest = dual_norm(known)
     if data.allowed is None:
-        # Only features whose expectation could exceed that are checked; none is missed. If no observed feature has a
-        # gradient, all are checked.
+        # Only features whose expectation could exceed this bound are checked, so none is missed. If no observed feature
+        # has a nonzero gradient, all are checked.
         bounded = Objective(data, ElasticNet(largest, 0.0))
         if largest > 0:
             wide, _, _, g = bounded.screen(known, np.zeros(known.size))
@@ -71,10 +72,10 @@ def rho_max(
 class GivenValues:
     """Values that are tried regardless of the scores."""
 
-    values: list[float]  #: falling
+    values: list[float]  #: in decreasing order
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values to try next, in this order; empty when done."""
+        """The values to try next, in this order; empty when there are none left."""
         return [] if rho1 else self.values
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
@@ -87,7 +88,7 @@ class Search:
     """Values that depend on earlier errors (see above)."""
 
     largest: float  #: rho_max
-    halves: bool = True  #: for the final gaps next to the best
+    halves: bool = True  #: whether to halve the gaps next to the best value at the end
 
     @property
     def first(self) -> float:
@@ -110,15 +111,15 @@ class Search:
         return self.between(tried, error)[:1] if self.halves else []
 
     def between(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values that halve the gaps next to the best, if they are wide."""
+        """The values that halve the gaps next to the best value, if they are wide."""
         tried, error = _falling(rho1, errors)
         best = int(np.argmin(error))
         sides = [tried[k] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
         return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
-        """A lower bound on the number of values still to try. The second of two halves is not tried if the first beats
-        all earlier values."""
+        """A lower bound on the number of values still to try. Of the two values that halve the gaps, the second is not
+        tried if the first beats all earlier values."""
         if not rho1:
             return 1 + max(PATIENCE, self._until_default(self.first)) + self.halves
         tried, error = _falling(rho1, errors)
@@ -129,8 +130,8 @@ class Search:
         return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
-        """Whether the score has not turned yet. Above the default value, and while all are equal (for example, no chunk
-        is found), it cannot turn."""
+        """Whether to decrease rho1 further: the score has not become worse yet. This cannot happen above the default
+        value, nor while all scores are equal (for example, because no chunk is found)."""
         best = int(np.argmin(error))
         turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error) and tried[-1] <= RHO1
         return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
@@ -158,7 +159,7 @@ def plan(
     **penalty: Any,
 ) -> GivenValues | Search:
     """Given values, a geometric grid, or, if there are scores and nothing was given, a search. Without a ratio, the
-    grid reaches the default rho1. `penalty`: as needed by `rho_max`."""
+    grid reaches down to the default rho1. `penalty`: the options that `rho_max` needs."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():

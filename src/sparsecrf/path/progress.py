@@ -15,7 +15,7 @@ class PathProgress:
     def __init__(self, advance: Advance, score: str, folds: int = 0) -> None:
         self._advance, self._score = advance, score
         self._done = ""
-        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # only the last few fits: later ones take longer
+        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # only the last few, since later fits take longer
 
     def each(self, point: Point) -> None:
         self._seconds.append(point.seconds)

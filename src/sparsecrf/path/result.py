@@ -29,17 +29,17 @@ class PathWarning(UserWarning):
 
 @dataclass(frozen=True, repr=False)
 class Path:
-    """Fits by decreasing rho1, then by increasing rho2 if there are several, with their errors on held-out data, if
+    """Fits by decreasing rho1, then by increasing rho2 if it has several values, with their errors on held-out data, if
     any."""
 
     fits: list[Fit]
-    #: [fits] in percent, smaller is better: 100 - `scores`, on the dev corpus or the mean over folds
+    #: [fits] in percent, smaller is better: 100 - `scores`, on the dev corpus or averaged over the folds
     errors: Floats | None = None
-    standard_errors: Floats | None = None  #: [fits] of the mean over the folds
+    standard_errors: Floats | None = None  #: [fits] standard errors of the mean over the folds
     make_model: Callable[[Fit], Model] | None = None  #: makes a model from a fit, if given
     score: str = TOKENS  #: name of the score: token accuracy, chunk F1, or another
-    searched: bool = False  #: the penalties were found by a search, not given
-    interrupted: bool = False  #: ended early: the last fit may be unfinished, others are missing
+    searched: bool = False  #: whether a search found the penalties; otherwise they were given
+    interrupted: bool = False  #: whether the path ended early: the last fit may be unfinished, others are missing
 
     def __repr__(self) -> str:
         rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
@@ -129,16 +129,16 @@ class Path:
 
     @property
     def best(self) -> int | None:
-        """The fit with the smallest error; ties go to the largest rho1. With several values of rho2: the
-        one with the fewest weights among those whose errors are at most 2 % above the smallest (10.2 and 10, say). A
-        fit that was interrupted is not chosen unless there is no other."""
+        """The fit with the smallest error; ties go to the largest rho1. With several values of rho2, it is the fit with
+        the fewest weights among those whose errors are at most 2 % above the smallest (for example, 10.2 and 10). A fit
+        that was interrupted is not chosen unless there is no other."""
         if self.errors is None:
             return None
         errors = self._judged(self.errors)
         return self._fewest(errors.min() * (1 + CLOSE)) if self.both else int(np.argmin(errors))
 
     def _judged(self, errors: Floats) -> Floats:
-        """The errors by which fits are chosen: infinite for one that was interrupted, unless there is no other."""
+        """The errors by which fits are chosen: infinite for an interrupted fit, unless there is no other."""
         unfinished = np.array([found.stopped_by == "interrupt" for found in self.fits])
         return errors if unfinished.all() else np.where(unfinished, np.inf, errors)
 
@@ -150,7 +150,7 @@ class Path:
     @property
     def one_se(self) -> int | None:
         """The fit with the largest rho1 (the fewest weights, if there are several values of rho2) whose error is at
-        most the smallest one plus its standard error."""
+        most the smallest error plus its standard error."""
         if self.errors is None or self.standard_errors is None:
             return None
         if self.both:
@@ -160,11 +160,11 @@ class Path:
 
     @property
     def edge(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values of rho1 at which the best one lies, if any: a better one may lie beyond it.
+        """The edge of the tried values of rho1 at which the best value lies, if any: a better one may lie beyond it.
 
         None if the best model has no weights or no errors, or if only one value was tried. With several values of rho2,
-        only those of rho1 that were tried with the rho2 of the smallest error count, and only if the best fit has the
-        same rho1 as that of the smallest error.
+        only values of rho1 that were tried with the rho2 of the fit with the smallest error count; and the result is
+        None unless the best fit has the same rho1 as that fit.
         """
         if self.best is None or self.errors is None or self.errors[self.best] == 0:
             return None
@@ -180,8 +180,8 @@ class Path:
 
     @property
     def edge_rho2(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values of rho2 at which the one with the smallest error lies; None if only one was
-        tried."""
+        """The edge of the tried values of rho2 at which the value with the smallest error lies, if any; None if only
+        one was tried."""
         if self.errors is None or not self.both:
             return None
         errors = self._judged(self.errors)

@@ -13,13 +13,13 @@ from sparsecrf.chunks import are_chunk_labels
 from sparsecrf.metrics import Evaluation, evaluate
 from sparsecrf.training.heldout import Labels, wrong_tokens
 
-#: Error of a corpus and its predicted labels, in percent; smaller is better.
+#: A function of a corpus and its predicted labels: the error in percent; smaller is better.
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 CHUNKS, TOKENS = "chunk F1", "token accuracy"
 #: Names of scores; auto means chunk F1 if labels encode chunks, else token error.
 NAMES = ("auto", "f1", "error")
-#: Gold labels without an id, by token: a corpus encoded with the labels of other data may have some.
+#: Gold labels without an id, by token. They occur in a corpus that was encoded with the labels of other data.
 Unknown: TypeAlias = Mapping[int, Any]
 _NONE: Unknown = {}
 
@@ -53,7 +53,8 @@ BY_TOKENS = by_tokens()
 
 
 def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Score:
-    """The score of one of NAMES for a corpus whose labels have these names, by id; `unknown`: those without an id."""
+    """The score with one of NAMES, for a corpus whose labels have the names `labels`, by id; `unknown`: gold labels
+    without an id."""
     if asked not in NAMES:
         raise InputError(f"score: expected one of {', '.join(NAMES)}, found {asked!r}")
     chunks = are_chunk_labels(labels, ())
@@ -74,15 +75,15 @@ def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
 
 def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:
     """Chunks by conlleval's rules; tokens whose label is missing or a set do not count (`Evaluation.add`)."""
-    names = [*labels, None]  # the last one, -1, is missing or a set
+    names = [*labels, None]  # the last one, -1, is for a missing label or a set
     return evaluate(zip(*by_sequence(corpus, predicted, names, unknown), strict=True), "conlleval")
 
 
 def by_sequence(
     corpus: Corpus, predicted: Labels, names: Sequence[Any], unknown: Unknown = _NONE
 ) -> tuple[Iterable[list[Any]], ...]:
-    """Gold and predicted label sequences by name. The last name is that of a missing label; `unknown` are gold labels
-    that are not missing but have no id."""
+    """Gold and predicted label sequences by name. The last of `names` stands for a missing label; `unknown` are gold
+    labels that are not missing but have no id."""
     bounds = list(pairwise(corpus.offsets.tolist()))
     gold, found = ([names[y] for y in ids.tolist()] for ids in (corpus.labels, predicted))
     for t, name in unknown.items():

@@ -214,12 +214,12 @@ class Objective:
         return self._oracle.block_curvature(known.feature_set, w, block, every)
 
     def sequence_factors(self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats) -> tuple[float, Floats]:
-        """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at these places
-        of the set. g: the gradient there.
+        """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at the places
+        `listed` of the set. g: the gradient at these features.
 
         With groups, the threshold of a feature is its part of the projection of g: |g - S(g)|."""
         self.passes += _PASSES_OF_FACTORS
-        # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small one leads close to that.
+        # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small rho2 leads close to that.
         rho2 = self.penalty.rho2 or 1e-3 * self.penalty.rho1
         options: dict[str, Any] = {"rho1": self.penalty.rho1, "rho2": rho2}
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}

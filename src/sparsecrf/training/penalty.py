@@ -76,7 +76,7 @@ class Penalty(Strength, Protocol):
     def factor(self, size: Floats) -> float: ...
 
     def dual_norm(self, size: Floats) -> float:
-        """The smallest r >= 0 such that Omega*(G) would be 0 with r rho1 instead of rho1 and with rho2 = 0, from |G|."""
+        """The smallest r >= 0 such that Omega*(G) would be 0 with r rho1 instead of rho1 and rho2 = 0, from |G|."""
 
 
 class PenaltyOfAll(Strength, Protocol):

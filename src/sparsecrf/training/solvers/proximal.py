@@ -138,7 +138,7 @@ class Proximal:
         expected = unit * np.abs(point.g + known.counts)
         # A feature that is new to the working set has no h yet: E bounds it, times the size of values.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
-        # Features with counts not well above rho1 do not get weights: lower curvature is misleading.
+        # A feature whose count is not well above rho1 gets no weight, so a lower curvature would be misleading.
         ridge = np.maximum(RIDGE * unit**2, 2 * self.objective.penalty.rho1 * unit)
         model = LocalModel.at(known, point.g, h, ridge, unit)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]

@@ -56,7 +56,7 @@ _ROUNDING = 1e-8
 _TIGHT = 1e-4
 # A relative KKT residual of the working set up to this is rounding error.
 _NOTHING = 1e-13
-_DOUBTED = 4  # an estimate that the gap contradicts is checked again after this fraction of all iterations
+_DOUBTED = 4  # an estimate that the gap contradicts is checked again after 1/4 of all iterations
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
 _PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening in passes
 
@@ -75,8 +75,9 @@ class _Certificate:
 
 @dataclass(eq=False)
 class Run:
-    """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must restrict vector algebra to one
-    thread: it takes little time compared with a pass, and with more threads its last bits would depend on their number.
+    """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must restrict vector algebra to
+    one thread: it takes little time compared with a pass, and with more threads its last bits would depend on their
+    number.
 
     With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
     """
