@@ -118,14 +118,16 @@ def convert(
     ] = False,
     encoding: Encoding = None,
 ) -> None:
-    """Convert models to and from sparsecrf's format, data between the formats that `train` reads.
+    """Convert models to and from sparsecrf's format, or data between the formats that `train` reads.
 
-    Models: crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or the text of `wapiti dump`)
-    and crf++ (a model file, or the text model of `crf_learn -t`) to sparsecrf; sparsecrf to crfsuite (that text), to
-    crfsuite-binary (a model file), to wapiti (a model file) and to crf++ (a text model, which `crf_learn -C` turns into
-    a model file). Anything that the other tool cannot express is an error. Data: columns, crfsuite, conllu
-    (conllu:xpos, ...), jsonl, tokens, documents and simpletagger, from any to any other; [bold]-[/bold] is standard
-    input or output.
+    Models convert to sparsecrf from crfsuite (a model file, or the text of `crfsuite dump`), wapiti (a model file, or
+    the text of `wapiti dump`) and crf++ (a model file, or the text model of `crf_learn -t`). They convert from
+    sparsecrf to crfsuite (the text of `crfsuite dump`), crfsuite-binary (a model file), wapiti (a model file) and
+    crf++ (a text model, which `crf_learn -C` turns into a model file). Anything that the other tool cannot express is
+    an error.
+
+    Data convert from any of these formats to any other: columns, crfsuite, conllu (conllu:xpos, ...), jsonl, tokens,
+    documents and simpletagger; [bold]-[/bold] is standard input or output.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.template import Template
