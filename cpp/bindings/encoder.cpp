@@ -130,8 +130,8 @@ namespace {
 // them.
 class Encoder {
    public:
-    // The arguments are those of TokenEncoder::Options and pair_rule. grow: if false, unknown labels are an error.
-    // frozen: no thread adds to the tables during the lifetime of the encoder, so the GIL may be released.
+    // The arguments are the same as for TokenEncoder::Options and pair_rule. grow: if false, unknown labels are an
+    // error. frozen: no thread adds to the tables during the lifetime of the encoder, so the GIL may be released.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, const nb::object& bigram,
             const std::string& bias, bool start, bool grow, bool skip_empty, bool frozen,
             std::shared_ptr<const Template> lines, std::shared_ptr<const FeatureSet> features, nb::handle words,

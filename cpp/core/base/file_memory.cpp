@@ -84,7 +84,8 @@ struct Handle {
     throw FileError(std::error_code(code, std::generic_category()), path);
 }
 
-// Fills `memory` from the file. Returns the number of bytes read, which is smaller if the file was truncated meanwhile.
+// Fills `memory` from the file. Returns the number of bytes read, which is smaller if the file was truncated in the
+// meantime.
 std::size_t read_whole(int file, std::span<std::byte> memory, const std::filesystem::path& path) {
     constexpr std::size_t kAtATime = std::size_t{1} << 30;  // systems read at most about 2 GB per call
     std::size_t done = 0;

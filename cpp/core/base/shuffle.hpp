@@ -1,4 +1,4 @@
-// Random permutations that are the same on every platform, unlike those of std::shuffle.
+// Random permutations that are the same on every platform, unlike the results of std::shuffle.
 #pragma once
 
 #include <cstdint>

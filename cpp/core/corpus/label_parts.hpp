@@ -1,7 +1,7 @@
 // Shared structure of labels: a label has parts, and labels can share parts.
 //
 // `NOUN|Case=Nom` has the parts `NOUN` and `Case=Nom`. A unigram feature belongs to a label (x, y) or to a part (x, j),
-// and the score of a label is the sum of its own score and those of its parts. A unigram row therefore has Y + P cells,
+// and the score of a label is its own score plus the scores of its parts. A unigram row therefore has Y + P cells,
 // labels first, then parts. Folding maps them to Y scores; unfolding maps probabilities of labels to cells:
 //     s(y) = cells[y] + sum over its parts j of cells[Y + j],      p(Y + j) = sum of p(y) over the labels with part j
 //
@@ -73,7 +73,7 @@ class LabelCells {
     LabelCells(int n_labels, const LabelParts* parts) : n_labels_(n_labels), parts_(parts) {}
 
     int size() const { return parts_ == nullptr ? n_labels_ : parts_->n_cells(); }  // Y + P
-    // Calls visit(cell) for the cells of label y: its own, then those of its parts.
+    // Calls visit(cell) for the cell of label y, then for the cells of its parts.
     template <class Visit>
     void for_each(std::uint32_t y, Visit visit) const {
         visit(y);

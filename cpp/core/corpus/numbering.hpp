@@ -18,7 +18,7 @@
 
 namespace sparsecrf {
 
-// Numbers of label pairs, including those of the start label.
+// Numbers of label pairs, including pairs with the start label.
 struct LabelPairs {
     explicit constexpr LabelPairs(std::int64_t labels) : n_labels(static_cast<std::uint32_t>(labels)) {}
 

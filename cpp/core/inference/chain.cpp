@@ -139,7 +139,7 @@ std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
         return made;
     };
     std::unique_ptr<NgramPlaces> places = take_places();
-    if (places->size() > 1) {  // places left by earlier calls plus those of this call may exceed the limit
+    if (places->size() > 1) {  // the places of earlier calls and of this one may exceed the limit
         try {
             return made_with(std::move(places));
         } catch (const InputError&) {

@@ -18,12 +18,12 @@ struct Contribution {
     std::uint32_t attribute;
     std::int32_t previous;  // previous label, Y for the start, or kNone
     std::int32_t label;
-    double value, weight;  // the product is added to the score; the weight includes those of label parts and classes
+    double value, weight;  // the product is added to the score; the weight includes label parts and classes
 };
 
-// The nonzero terms of sequence i with these labels, by position: first those of single labels, then those of pairs,
-// each ordered by attribute; dense columns come after the other attributes. w: [K] weights of `features`, which must
-// not have longer n-grams. labels: [T].
+// The nonzero terms of sequence i with these labels, by position: first the terms of single labels, then of pairs, each
+// ordered by attribute; dense columns come after the other attributes. w: [K] weights of `features`, which must not
+// have longer n-grams. labels: [T].
 std::vector<Contribution> contributions(const FeatureSet& features, std::span<const double> w, const Corpus& corpus,
                                         std::int64_t i, std::span<const std::int32_t> labels);
 

@@ -9,8 +9,8 @@ namespace sparsecrf {
 // n_labels^2. n_matrices matrices of that size are used alternately; their total size determines the cache level.
 bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t n_matrices);
 
-// Compares the cost of computing expectations of `candidates` label pairs one by one with the cost of computing those
-// of all pairs by outer products.
+// Compares the cost of computing expectations of `candidates` label pairs one by one with the cost of computing the
+// expectations of all pairs by outer products.
 bool pairs_are_cheaper(std::size_t candidates, int n_labels, std::size_t n_matrices);
 
 }  // namespace sparsecrf

@@ -1,9 +1,9 @@
 // The correction of the plain chain for label n-grams in the linear domain (recursion.cpp). It works with masses: A(c)
-// is the total mass of all prefixes that end in the string c, alpha(y') that of a single label. E(y', a) depends only
-// on the last pair of an arc and is therefore the same for all arcs in one tree. The cost of a position is a few
-// operations per arc, independent of the number of labels.
+// is the total mass of all prefixes that end in the string c, and alpha(y') is the mass of a single label. E(y', a)
+// depends only on the last pair of an arc and is therefore the same for all arcs in one tree. The cost of a position is
+// a few operations per arc, independent of the number of labels.
 //
-// Masses are differences of sums. If one of them loses more than ten bits, or if terms are much larger than the
+// Masses are differences of sums. If a mass loses more than ten bits, or if terms are much larger than the
 // probabilities they add up to, the sequence is recomputed in the log domain.
 #pragma once
 

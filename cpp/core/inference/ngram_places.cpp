@@ -115,8 +115,8 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
     return id;
 }
 
-// The histories of at least three labels to distinguish before a position: those of its own features, and all that
-// later features could need.
+// The histories of at least three labels to distinguish before a position: the histories of its own features, and all
+// that later features could need.
 std::uint32_t NgramPlaces::longer_before(std::uint32_t list, std::int64_t t) {
     const auto [found, is_new] = longer_ids_.try_emplace(std::pair{list, t}, 0);
     if (!is_new) return found->second;

@@ -95,7 +95,7 @@ struct NgramPlace {
     std::vector<Leading> leading;
 
     std::uint32_t n_pairs() const { return static_cast<std::uint32_t>(pair.size()); }
-    // The pairs that arcs end in, and the others.
+    // The pairs that arcs end in, and the other pairs.
     std::span<const std::uint32_t> own_pairs() const { return std::span(pair).first(arcs->pair.size()); }
     std::span<const std::uint32_t> other_pairs() const { return std::span(pair).subspan(arcs->pair.size()); }
     std::uint32_t find_pair(std::uint32_t number) const;  // index into pair, or kNoString

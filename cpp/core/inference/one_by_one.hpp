@@ -16,8 +16,8 @@
 namespace sparsecrf {
 
 // For models whose label pairs have the same scores at every position, except perhaps the first (plain transitions),
-// and with `own_pairs` for other models. Results equal those of Chain::viterbi, bit for bit if `add` sums the scores.
-// Not thread-safe.
+// and with `own_pairs` for other models. Results are the same as from Chain::viterbi, bit for bit if `add` sums the
+// scores. Not thread-safe.
 class OneByOne {
    public:
     // Keeps a reference to the chain. own_pairs: every position has its own matrix; only if PairRows::fits.

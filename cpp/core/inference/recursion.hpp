@@ -62,8 +62,8 @@ class Recursion : public LatticeScores {
     // Calls visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward.
     // Handles one pair at a time, which is right for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over
     // positions are outer products, sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily computes them over the positions
-    // of a block, in tiles, SgdStep over those of one sequence, with E from `renew`. Sharing one implementation would
-    // make one of the two slower.
+    // of a block, in tiles; SgdStep over the positions of one sequence, with E from `renew`. Sharing one implementation
+    // would make one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
     // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] stride + y']; columns[y]

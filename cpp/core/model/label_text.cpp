@@ -38,11 +38,11 @@ struct Writer {
     const std::vector<std::string_view>& lines;  // [P]
     const LabelOptions& options;
     const std::vector<double>& p;      // [P, Y] or empty
-    bool columns;                      // lines are those of a column file
+    bool columns;                      // the file is a column file
     std::vector<double> token_scores;  // [P] scores of the labelling being written, or empty
     std::string out;
 
-    // The separator of new columns, like that of the line.
+    // The separator of new columns: the one that the line uses.
     char separator(std::string_view line) const {
         return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
     }

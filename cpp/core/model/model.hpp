@@ -95,8 +95,8 @@ class Model {
     }
     // Labels complete sequences of a text file. If the model has a template, writes every line of a column file with
     // the label as an additional column; otherwise, for a CRFsuite file, the label in the file and the predicted one.
-    // The output for a sequence depends only on that sequence. n_columns: columns per line (0 for those of the first
-    // line); line: number of the first line. Throws if tokens need vectors, which text files do not contain.
+    // The output for a sequence depends only on that sequence. n_columns: columns per line (0: as many as the first
+    // line has); line: number of the first line. Throws if tokens need vectors, which text files do not contain.
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 
@@ -133,8 +133,8 @@ class Sequence {
     // Sets the vector of the current token, if the model takes vectors. Throws if the model takes none, the width is
     // wrong, or a value is not finite.
     void add_vector(std::span<const double> values);
-    // Completes the token. Throws, and discards the token, if it has too few columns or not as many as the first one,
-    // or if its vector is missing.
+    // Completes the token. Throws, and discards the token, if it has too few columns or a different number than the
+    // first token, or if its vector is missing.
     void end_token();
     // Discards everything added since the last complete token.
     void forget_token();

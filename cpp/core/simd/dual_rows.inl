@@ -238,7 +238,7 @@ void conjugate(const double* x, const double* y, const DualRow* of, std::size_t 
 }
 
 // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j] and sum[i, j] += d[i n + j] for i, j < n. Reads up to 7 numbers past the
-// end of u and writes as many past the end of d; the padding of `sum` becomes arbitrary.
+// end of u and writes up to 7 past the end of d; the padding of `sum` becomes arbitrary.
 void pair_differences(const double* a, const double* m, const double* v, const double* u, int n, int stride, double* d,
                       double* sum) {
     for (int i = 0; i < n; ++i, m += stride, sum += stride) {

@@ -79,7 +79,7 @@ class AttributeFinder {
     std::uint32_t* kept(const Group& group, std::int64_t t, std::int64_t length);
     void forget();
     void ask(std::size_t k, std::int64_t t, const Rows& rows, std::uint32_t* kept);
-    // Writes the cached ids to here[lines] and queues lookups for the others.
+    // Writes the cached ids to here[lines] and queues lookups for the other ids.
     void find_at(std::int64_t t, const Rows& rows, bool pairs, std::uint32_t* here);
     std::uint32_t look_up(const Lookup& asked, const Rows& rows, const StringTable& table, const Absent& absent,
                           std::size_t first);
@@ -89,7 +89,7 @@ class AttributeFinder {
     ComposedLines composed_;
     std::vector<Column> columns_;  // [C] the template's columns
     std::vector<Group> groups_;
-    std::vector<std::size_t> order_;       // [lines] lines of groups, then the others
+    std::vector<std::size_t> order_;       // [lines] lines of groups, then the other lines
     std::vector<Template::Kind> kinds_;    // [lines] in this order
     std::vector<std::uint32_t> constant_;  // [lines] in this order: ids of lines without macros
     std::uint32_t n_known_ = 0;            // size of the table for which ids are cached

@@ -52,7 +52,7 @@ class AttributeLists {
         std::size_t begin = 0, end = 0;          // range of sequences
         std::vector<std::uint32_t> found;        // [positions, lines] ids
         AttributeFinder::Notes notes;            // attributes without an id
-        std::vector<std::uint32_t> listed;       // ids by position: first those of labels, then those of label pairs
+        std::vector<std::uint32_t> listed;       // ids by position: first for labels, then for label pairs
         std::vector<PlainList> unigram, bigram;  // [positions] views into `listed`
     };
     struct Place {

@@ -53,7 +53,8 @@ class KnownRows;
 // Reads one file in pieces, which may be split between any two sequences.
 class ColumnReader {
    public:
-    // `source` names the file in errors. n_columns: required on every line; 0 means that of the first line.
+    // `source` names the file in errors. n_columns: number of columns required on every line; 0: as many as the first
+    // line has.
     explicit ColumnReader(std::string source, std::int64_t n_columns = 0, std::int64_t first_line = 1,
                           const ColumnOptions& options = {})
         : source_(std::move(source)), line_(first_line), n_columns_(n_columns), options_(options) {

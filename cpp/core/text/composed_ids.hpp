@@ -1,10 +1,10 @@
 // Ids of attributes composed of several cells, for a table that does not grow.
 //
 // The hashes of cell values and function values are cached by word, so that hashing an attribute takes a few
-// multiplications. A filter rejects nearly all attributes that are not in the table. Looking up the others requires
-// comparing texts, but most of them recur: values are numbered, and the id of a line with given value numbers is
-// cached. Lines that read some of the values of a longer line form a group with it, and the ids of a group are cached
-// together by all its values, as long as these recur.
+// multiplications. A filter rejects nearly all attributes that are not in the table. Looking up the remaining ones
+// requires comparing texts, but most of them recur: values are numbered, and the id of a line with given value numbers
+// is cached. Lines that read some of the values of a longer line form a group with it, and the ids of a group are
+// cached together by all its values, as long as these recur.
 #pragma once
 
 #include <array>

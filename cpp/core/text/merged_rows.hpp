@@ -29,8 +29,8 @@ class MergedRows {
 
     // Starts a sequence; `rows` must outlive it. Returns false if this class cannot handle it.
     bool read(const Rows& rows);
-    // s: [Yp], padded with -infinity. Sets `pairs` to the attributes of t that condition label pairs, those of lines
-    // that read at most one cell first, and returns the number of the latter.
+    // s: [Yp], padded with -infinity. Sets `pairs` to the attributes of t that condition label pairs. Attributes of
+    // lines that read at most one cell come first; returns their number.
     std::size_t score(std::int64_t t, double* s, std::vector<std::uint32_t>& pairs);
     // Call this when rows are renumbered.
     void renumber() { renumbered_ = true; }

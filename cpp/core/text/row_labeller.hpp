@@ -5,7 +5,7 @@
 //     |computed epsilon_t(y) + lambda - exact|  <=  E = u B (m + 3 T) (1 + small),
 // since maxima do not magnify errors, and every position adds the rounding error of its score, at most u m D, and at
 // most three additions to numbers of size B. If the margin of the computed best labels exceeds 4 E, rounding in either
-// order cannot make other labels the best or create a tie, so the labels are those of Chain::viterbi. Otherwise
+// order cannot make other labels the best or create a tie, so Chain::viterbi would find the same labels. Otherwise
 // Chain::viterbi is called. docs/internals/inference.md has the proof.
 #pragma once
 

@@ -45,7 +45,7 @@ class TextEncoder {
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
              const Note& note);
     // Attributes of items condition labels; `bias`, if not empty, conditions label pairs at every position. features:
-    // those of a model, in which case attributes with a pair feature condition pairs; null if none do.
+    // features of a model, whose pair features decide which attributes condition pairs; null if none do.
     void add(const Items& items, std::string_view bias, const FeatureSet* features = nullptr);
 
     std::int64_t n_sequences() const { return sequences_.builder().n_sequences(); }

@@ -1,6 +1,6 @@
 // Functions of one cell for template macros: lower case, affixes, shape, character classes, length, lookups.
 //
-// A character is a code point with the combining marks that follow it; its class is that of the code point
+// A character is a code point with the combining marks that follow it; its class is the class of the code point
 // (core/base/unicode.hpp). The reference implementation is tests/reference/word_functions.py.
 #pragma once
 
@@ -29,7 +29,7 @@ struct WordFunction {
 
     bool operator==(const WordFunction&) const = default;
     bool is_lexicon() const { return resource && resource->kind() == Resource::Kind::lexicon; }
-    // Appends the value. hash: that of the cell. Not for lexicons, whose entries can span several cells.
+    // Appends the value. hash: hash of the cell. Not for lexicons, whose entries can span several cells.
     void append(std::string_view cell, const TextHash& hash, std::string& out) const;
 };
 
@@ -43,8 +43,8 @@ class WordValues {
     // columns: those read by functions or needed for word numbers.
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    // Starts a sequence; `rows` must outlive it. anew: clear the cache first, as is necessary if rows are renumbered.
-    // Returns true if all words are renumbered.
+    // Starts a sequence; `rows` must outlive it. anew: clear the cache first, which is necessary if rows are
+    // renumbered. Returns true if all words are renumbered.
     bool read(const Rows& rows, bool anew = false);
 
     // The word number, from 0, of a row in column columns[c].

@@ -1,5 +1,5 @@
-// Groups of attributes that never occur at the same position, e.g. those of one template line: their weights can be
-// updated together after one pass over the data.
+// Groups of attributes that never occur at the same position, e.g. the attributes of one template line: their weights
+// can be updated together after one pass over the data.
 #pragma once
 
 #include <cstdint>

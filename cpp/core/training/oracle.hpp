@@ -55,7 +55,7 @@ class Oracle {
 
     // The dual point at w with a factor for each sequence (sequence_factors.cpp). listed: indices in the set, in
     // ascending order. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora,
-    // which keep s = 1; on return that of this corpus alone with the new factors.
+    // which keep s = 1; on return the gradient of this corpus alone with the new factors.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                             const FactorOptions& options, std::span<double> G);
 

@@ -10,9 +10,9 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoTable = 0xffffffffu;
-constexpr double kLarge = 0.01;  // few labels of a position exceed it, and the squares of the others are small
+constexpr double kLarge = 0.01;  // few labels of a position exceed it, and the squares of all other values are small
 
-// Calls visit(y, x(y)) for the large numbers of a row; adds the squares of the others to `squares`.
+// Calls visit(y, x(y)) for the large numbers of a row; adds the squares of the small numbers to `squares`.
 template <class Visit>
 void split(const double* x, int n, double* squares, Visit visit) {
     constexpr int kAtATime = 8;  // n is a multiple of this

@@ -2,7 +2,7 @@
 //
 // At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so we need U(y', y) = sum_t
 // alpha_{t-1}(y') v_t(y): Y^2 products per position, nearly all of two small numbers. Split each number into a part l
-// above kLarge and a part s below (alpha = l + s, one of them 0; v likewise). Then
+// above kLarge and a part s below (alpha = l + s, where l or s is 0; v likewise). Then
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
 // where the first two sums cost Y for each large number, of which a position has only a few, and by Cauchy-Schwarz
 //     sum_t s_alpha(y') s_v(y) <= sqrt(sum_t s_alpha(y')^2) sqrt(sum_t s_v(y)^2).

@@ -75,7 +75,7 @@ class Descent {
         measure();
     }
 
-    // Moves feature k to its best weight, with the others fixed. Returns |change| * curvature / unit. With T =
+    // Moves feature k to its best weight, with all other weights fixed. Returns |change| * curvature / unit. With T =
     // curvature z0 - slope and r_G = ||z_G||^2 without this feature, it solves
     //
     //     |T| - rho1 - sum of eta_G where r_G = 0  =  (curvature + rho2) z + sum of eta_G z / sqrt(r_G + z^2) elsewhere
@@ -219,8 +219,8 @@ class Descent {
         }
     }
 
-    // Sets a nonzero group to zero if that is optimal with the others fixed. The exact test is run only if the last
-    // targets, which ignore the coupling between its features, suggest it.
+    // Sets a nonzero group to zero if that is optimal with all other weights fixed. The exact test is run only if the
+    // last targets, which ignore the coupling between its features, suggest it.
     bool leave(std::size_t of, std::span<double> moves) {
         const Group& group = groups_[of];
         if (group.members.size() < 2 || eta_[of] == 0.0) return false;

@@ -39,7 +39,7 @@ constexpr double kSmallestStep = 1e-4;  // of s
 constexpr double kSmall = 3e-4;         // fraction of a threshold: smaller parts of G are dropped
 constexpr double kSurelyOwn = 0.98;     // a sequence whose labels are more probable than this keeps s = 1
 constexpr double kEnough = 1e-4;        // stop after a full sweep that raises D by a smaller fraction
-constexpr int kAllEvery = 5;            // sweeps; the others skip sequences that stayed at s = 1
+constexpr int kAllEvery = 5;            // one sweep in kAllEvery is full; others skip sequences that stayed at s = 1
 
 double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 

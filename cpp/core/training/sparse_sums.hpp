@@ -21,7 +21,7 @@ class SparseSums {
         std::uint32_t cell;
         float sum;
     };
-    // The likely cells of the positions of a block: those of row r are [ptr[r], ptr[r + 1]), most likely first.
+    // The likely cells of the positions of a block: row r has the cells [ptr[r], ptr[r + 1]), most likely first.
     struct Likely {
         struct Cell {
             std::uint32_t cell;

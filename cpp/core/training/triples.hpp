@@ -45,7 +45,7 @@ class Triples {
     // attribute has in common with all arcs of the position is left out: these strings are in the set.
     const std::vector<Pair>& at(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const;
     // q of the labels y with a column, the start label last: out[columns[y] stride + b]. columns[y] is kNoString for
-    // the others. out is zero on entry.
+    // the other labels. out is zero on entry.
     static void shares(const ItemRun& run, std::int64_t t, const std::uint32_t* columns, std::size_t stride,
                        double* out);
 

@@ -1,5 +1,5 @@
-// A feature family: all features of one form, such as those of an attribute and a label. It defines how its features
-// are counted and how their derivatives are summed over a corpus. To add one, write a class as below in a file of its own,
+// A feature family: all features of one form, such as an attribute with a label. It defines how its features are
+// counted and how their derivatives are summed over a corpus. To add one, write a class as below in a file of its own,
 // declare its FamilyKind here, and add it to the list in families.cpp. Numbers, scores and bounds of its features are
 // computed elsewhere: corpus/numbering.hpp, inference/potentials.cpp, training/screen.cpp and sequence_factors.cpp.
 #pragma once

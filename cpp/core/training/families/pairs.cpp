@@ -1,5 +1,5 @@
 // Features of an attribute and a label pair. Features of base lists are summed by list, then distributed over its
-// attributes; those of rest lists are summed position by position.
+// attributes; features of rest lists are summed position by position.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
