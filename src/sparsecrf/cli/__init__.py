@@ -1,7 +1,7 @@
-"""The command line: `sparsecrf COMMAND`. One command per file; its imports happen when it runs.
+"""The command line: `sparsecrf COMMAND`. Each command is in its own file, and its imports happen when it runs.
 
-`label` starts without the parser of the other commands (`quick.py`), which takes longer to import than a sentence takes
-to label.
+`label` starts without the parser of the other commands (`quick.py`), because that parser takes longer to import than a
+sentence takes to label.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the program. Exit status: 0 done, 1 an error in input or files, 2 wrong usage, 130 interrupted."""
+    """Run the program. Exit status: 0 for success, 1 for an error in input or files, 2 for wrong usage, 130 if
+    interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name that cannot be printed must not end the program
     try:
@@ -46,7 +47,7 @@ def main() -> None:
             sys.exit(0)
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # may fail on a full disk; at exit the status would already be set
+                sys.stdout.flush()  # may fail on a full disk; a failure at exit could not change the status
     except OSError as error:
         _drop_output()
         where = f"{error.filename}: " if error.filename is not None else ""
@@ -71,14 +72,15 @@ def main() -> None:
 
 
 def _of_memory(error: BaseException) -> str | None:
-    """The message of an out-of-memory error; None for other errors. A library that cannot be loaded says more."""
+    """The message of an out-of-memory error; None for other errors. An error of a library that cannot be loaded has
+    more lines."""
     if isinstance(error, MemoryError):
         return str(error) or "out of memory"
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if any(words in line for words in _WITHOUT_MEMORY)), None)
 
 
-#: Messages of the system if there is too little memory for a thread or to load a library.
+#: Messages of the system if there is too little memory to start a thread or to load a library.
 _WITHOUT_MEMORY = ("new thread", "failed to map segment", "annot allocate memory", "cannot apply additional memory")
 
 

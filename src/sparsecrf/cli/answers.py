@@ -1,4 +1,4 @@
-"""Answers to pieces of input, including invalid input."""
+"""Labels pieces of input, including input with invalid sequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OnError(str, Enum):
 
 
 class Answers:
-    """Labels pieces in one encoding."""
+    """Labels pieces of a file in one encoding."""
 
     def __init__(
         self, label: Callable[[Piece], bytes], format: Format, charset: Charset, source: str, on_error: OnError
@@ -38,7 +38,7 @@ class Answers:
         return b"".join(map(self._independent, self.format.independent(piece)))
 
     def _independent(self, piece: Piece) -> bytes:
-        """The answer to sequences that belong together. If one of them is invalid, they are labelled one by one."""
+        """Label sequences that belong together. If one of them is invalid, label each sequence separately."""
         try:
             return self._labelled(piece)
         except InputError:
@@ -48,7 +48,7 @@ class Answers:
         return self.charset.encoded(self.label(self.charset.decoded(piece, self.source)), self.source)
 
     def _one(self, piece: Piece) -> bytes:
-        """The answer to one sequence; an empty answer, such as a blank line, if it cannot be labelled."""
+        """Label one sequence. The output is empty, such as a blank line, if it cannot be labelled."""
         try:
             return self._labelled(piece)
         except InputError as error:

@@ -28,7 +28,7 @@ _SHOWN = 20  # lines of the table on standard output
 
 
 class By(str, Enum):
-    """What is held out together."""
+    """The unit that is held out as a whole."""
 
     SENTENCE = "sentence"
     DOCUMENT = "document"
@@ -43,7 +43,7 @@ class Unit(str, Enum):
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How the data are split, trained on and judged."""
+    """How the data are split, how models are trained, and how labels are judged."""
 
     folds: int = option(5, "Number of folds; each is judged by a model trained on the others.", metavar="N", min=2)
     by: By = option(
@@ -153,7 +153,7 @@ def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
 
 
 def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: list[Any], *, quiet: bool) -> list[Judged]:
-    """Judge the folds; after Ctrl-C, return only those that are done."""
+    """Judge the folds; after Ctrl-C, return only the finished folds."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.contrib.audit.out_of_fold import judged_folds
     from sparsecrf.path.folds import documents

@@ -53,7 +53,7 @@ def _options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Options before the command."""
+    """The options that come before the command."""
 
 
 def _command(function: Callable[..., None], name: str, *examples: str) -> None:

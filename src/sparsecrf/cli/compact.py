@@ -12,7 +12,7 @@ from sparsecrf.cli.options import AnyModel, Quiet
 
 
 class Weights(str, Enum):
-    """The type that weights are rounded to."""
+    """The type to which weights are rounded."""
 
     int16 = "int16"
     float32 = "float32"

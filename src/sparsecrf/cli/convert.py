@@ -1,4 +1,4 @@
-"""`sparsecrf convert`: models and data to and from the formats of other tools."""
+"""`sparsecrf convert`: converts models and data to and from the formats of other tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparsecrf.encoding.formats import FORMATS, Format, format_named
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.text import Source, name_of
 
-#: Reads one file and writes the other. The encoding may be None: the default.
+#: A function that reads one file and writes another. The encoding may be None, for the default.
 Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
 
 
@@ -67,13 +67,13 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-#: Data from any format to any other, by --from and --to; a field may follow the name: conllu:xpos.
+#: Data can be converted from any format to any other, by --from and --to; a field may follow the name: conllu:xpos.
 _DATA = [*permutations(FORMATS, 2)]
 #: Formats whose files have only tokens and labels, so rewriting one with other labels loses nothing.
 _WITH_NOTHING_ELSE = ("columns", "tokens")
 _ONE_OF = f"{', '.join(CODES[:-1])} or {CODES[-1]}"
-#: Which models can be converted, by --from and --to. The two together say what a file is: a crfsuite file that becomes
-#: a sparsecrf file is a model, one that becomes columns is data.
+#: The models that can be converted, by --from and --to. Both options together determine what a file is: a crfsuite file
+#: that is converted to sparsecrf is a model, but one that is converted to columns is data.
 _MODELS: dict[tuple[str, str], Conversion] = {
     ("crfsuite", "sparsecrf"): _model_from("crfsuite"),
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
@@ -168,13 +168,13 @@ def converted(
 ) -> Iterator[str]:
     """Read sequences in the format `read` and yield the lines of a file in the format `write`.
 
-    A template generates the attributes if the format uses one. `chunks`: the scheme (iob1, iob2, iobes) of the new
+    A template generates the attributes if `write` uses them. `chunks`: the scheme (iob1, iob2, iobes) of the new
     labels.
     """
     read.check_template(template, "template")
     name = name_of(source)
     if read.takes_template and write.takes_template and template is None:
-        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # columns stay columns
+        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # columns are kept as they are
     return write.write(_recoded(read.read(source, template), chunks, name), name)
 
 

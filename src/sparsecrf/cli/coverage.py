@@ -1,4 +1,4 @@
-"""`sparsecrf label --coverage`: keeps only as many label sequences, or labels of a token, as the coverage needs."""
+"""`sparsecrf label --coverage`: keeps only as many label sequences, or labels of a token, as the coverage requires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Replaces the rank of a label sequence, or the labels of a token, if the set would be too large.
 ABSTAIN = b"abstain"
-_ROUNDED = 1e-6  # probabilities are printed with six digits: each term of a sum may be too large by half of this
+_ROUNDED = 1e-6  # probabilities are printed with six digits, so each term of a sum may be too large by half of this
 
 
 def check_alone(options: dict[str, bool]) -> None:
@@ -50,7 +50,7 @@ class Covering:
         return b"".join(block + b"\n\n" for block in found + (self._of_sequence(own) if own else []))
 
     def _of_sequence(self, own: list[tuple[float, bytes]]) -> list[bytes]:
-        """The label sequences that are needed, or the best one with `abstain` as its rank."""
+        """The label sequences that are needed; if there are too many, only the best one, with `abstain` as its rank."""
         size = self._sets.size([p for p, _ in own], _ROUNDED * len(own))
         if size <= self._sets.max_size:
             return [block for _, block in own[:size]]
@@ -61,7 +61,7 @@ class Covering:
         return b"\n".join([first if self._headers else self._line(first), *map(self._line, others)])
 
     def _line(self, line: bytes) -> bytes:
-        """A line that ends in all labels with their probabilities, without those that are not needed."""
+        """Remove the labels that are not needed from a line that ends in all labels with their probabilities."""
         between = b"\t" if b"\t" in line else b" "
         before, *labels = line.rsplit(between, self._n_labels)
         size = self._sets.size([float(label.rpartition(b":")[2]) for label in labels], _ROUNDED * self._n_labels)

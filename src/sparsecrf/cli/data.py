@@ -1,4 +1,4 @@
-"""`sparsecrf data`: public data sets and simulated ones, as column files."""
+"""`sparsecrf data`: public and simulated data sets, as column files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of several commands, without Typer, for a command that must start quickly."""
+"""Options that several commands share, without Typer, for a command that must start quickly."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ INTERRUPTED = 130  #: the exit status of an interrupted command that saved its r
 
 
 def hints_of(command: Callable[..., None]) -> dict[str, Any]:
-    """The annotations of its parameters, by name, as written in the source."""
+    """The annotations of the parameters of a command, by name, as written in the source."""
     return {name: _as_written(hint) for name, hint in get_type_hints(command, include_extras=True).items()}
 
 
 def _as_written(hint: Any) -> Any:
-    """Before Python 3.11, the hint of a parameter with default None is wrapped in Optional."""
+    """Return a hint as written: before Python 3.11, a parameter with default None has its hint wrapped in Optional."""
     annotated = [part for part in get_args(hint) if hasattr(part, "__metadata__")]
     return hint if hasattr(hint, "__metadata__") or len(annotated) != 1 else annotated[0]
 

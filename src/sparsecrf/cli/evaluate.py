@@ -1,4 +1,4 @@
-"""`sparsecrf eval`: scores of predicted labels. The report is the command's data: it goes to standard output."""
+"""`sparsecrf eval`: scores of predicted labels. The report is the command's result, so it goes to standard output."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _Labels: TypeAlias = Sequence[str | None]
-_Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels, None if unknown, and predicted ones
+_Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels (None if unknown) and predicted labels
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
 _MOST_LABELS = 50  # in a table
-_NO_LIMIT = 1 << 16  # columns: a line may be wider than the terminal, so that no label is broken and no number cut off
+_NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers stay whole
 
 
 def evaluate(
@@ -104,7 +104,7 @@ def evaluate(
 def _evaluate(
     file: str, model: Model | None, scheme: Scheme, missing: str, label_sets: str, **reading: Any
 ) -> Evaluation:
-    """`reading`: gold, format, ragged, encoding, documents."""
+    """`reading` has the arguments gold, format, ragged, encoding and documents of `_label_sequences`."""
     from sparsecrf import InputError
     from sparsecrf.encoding.unknown_labels import certain
     from sparsecrf.files.text import name_of
@@ -154,7 +154,7 @@ def _label_sequences(
 
 
 def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: str, file: str) -> Iterator[_Pair]:
-    """Labels of the same sequences in two files."""
+    """Pair the gold and the predicted labels of the same sequences, from two files."""
     from itertools import zip_longest
 
     from sparsecrf import InputError
@@ -179,7 +179,7 @@ def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: s
 
 
 def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair]:
-    """Gold and predicted labels, the last two columns."""
+    """Gold and predicted labels, which are the last two columns."""
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
 
@@ -196,7 +196,7 @@ def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair
 
 
 def _is_header(row: list[str]) -> bool:
-    """Whether a line is `# rank probability score`, as `label` writes it before a label sequence."""
+    """Whether a row is the line `# rank probability score` that `label` writes before a label sequence."""
     try:
         return len(row) == 4 and row[0] == "#" and int(row[1]) >= 0 and 0 <= float(row[2]) <= 1 and float(row[3]) < inf
     except ValueError:
@@ -273,7 +273,7 @@ def _errors(evaluation: Evaluation) -> Table:
 
 
 def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
-    """One line per type and one for the total, as conlleval prints them."""
+    """The table with one line per type and one for the total, as conlleval prints them."""
     table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *_SCORES)
     for name, score in evaluation.types.items():
         table.add_row(name or "(no type)", *_row(score))
@@ -283,7 +283,7 @@ def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
 
 
 def _labels(evaluation: Evaluation) -> Table:
-    """One line per label, the most frequent first if there are many."""
+    """The table with one line per label, the most frequent first if there are many labels."""
     table = _table("Labels, by tokens", 1, "label", *_SCORES)
     scores = evaluation.labels
     shown = scores if len(scores) <= _MOST_LABELS else sorted(scores, key=lambda y: -scores[y].gold)[:_MOST_LABELS]

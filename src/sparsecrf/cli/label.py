@@ -263,9 +263,9 @@ def _write(out: IO[bytes], text: bytes, advance: Advance, piece: Piece) -> None:
 def in_order(
     incoming: Iterator[Piece], answer: Callable[[Piece], bytes], threads: int
 ) -> Iterator[tuple[Piece, bytes]]:
-    """Pieces with their answers, in order, labelling several at a time.
+    """Yield pieces with their labelled output, in order, while several pieces are labelled at a time.
 
-    Pieces are read ahead on a separate thread, and an answer is yielded as soon as it and all earlier ones are done,
+    Pieces are read ahead on a separate thread. An output is yielded as soon as it and all earlier ones are done,
     however long the next piece takes to arrive.
     """
     if threads == 1:
@@ -289,10 +289,10 @@ def in_order(
                     return
                 done.put((piece, workers.submit(answer, piece)))
             done.put(None)
-        except BaseException as error:  # raised again where the answers are taken
+        except BaseException as error:  # raised again by the consumer
             done.put(error)
 
-    # A daemon thread: if labelling fails while it waits for input, the program can still exit.
+    # This is a daemon thread, so that the program can exit if labelling fails while the thread waits for input.
     Thread(target=read, daemon=True).start()
     try:
         while (item := done.get()) is not None:

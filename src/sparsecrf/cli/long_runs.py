@@ -25,7 +25,7 @@ def shown_warnings() -> Iterator[None]:
 
 @contextmanager
 def stopping() -> Iterator[LostInterrupt]:
-    """The first Ctrl-C ends training, the next one the program."""
+    """Let the first Ctrl-C end training, and the next one end the program."""
     before = signal.getsignal(signal.SIGINT)
 
     def stop(*_: object) -> None:

@@ -35,8 +35,8 @@ _CLUSTERS = (
 
 
 def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continued: bool) -> str | None:
-    """A hint about the first of these that the run has not used: features, dev data, documents, penalties, resources. None if it
-    has used them all. `is_continued`: training started from a model and uses its features."""
+    """A hint about the first of these that the run has not used: features, dev data, documents, penalties, resources.
+    None if it has used them all. `is_continued`: training started from a model and uses its features."""
     if plain_columns(data) and not is_continued:
         return _FEATURES if data.n_columns == 1 else _COLUMNS
     # --rho1 auto supports neither a prior nor data in parts.

@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands share, declared once."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ class ReportOptions:
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for Typer. Its parameters may be dataclasses such as `Inputs`, each of whose fields is an option, and
-    may be `Declared` without Typer."""
+    """Convert a command for Typer. Its parameters may be dataclasses such as `Inputs`, each of whose fields is an
+    option, and may be declared without Typer, by `Declared`."""
     hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
@@ -197,7 +197,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _for_typer(hint: Any) -> Any:
-    """A `Declared` annotation converted for Typer; any other unchanged."""
+    """A `Declared` annotation converted for Typer; any other annotation unchanged."""
     declared = next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Declared)), None)
     return hint if declared is None else Annotated[hint.__origin__, as_typer(declared)]
 

@@ -41,7 +41,7 @@ COLUMNS = (
 
 
 def _number_or_search(text: str | float) -> float | str:
-    """The value of --rho2."""
+    """Convert the text of --rho2 to its value."""
     if text == SEARCH:
         return text
     try:
@@ -55,7 +55,7 @@ def _number_or_search(text: str | float) -> float | str:
 
 @dataclass(frozen=True)
 class PathOptions(ModelOptions):
-    """Options that go to `sparsecrf.path.path` as they are, by the same names."""
+    """Options that go to `sparsecrf.path.path` unchanged, under the same names."""
 
     n_rho: int | None = option(None, "Use a grid of N values of rho1 instead of a search.", metavar="N", min=1)
     rho_min_ratio: float | None = option(
@@ -130,7 +130,7 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, reporting: ReportO
 
 
 def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
-    """The path; after Ctrl-C, the part that was finished."""
+    """Follow the path; after Ctrl-C, return the part that is finished."""
     import warnings
 
     from sparsecrf.path import Path, PathWarning
@@ -140,7 +140,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
     from sparsecrf.training.choices import options_for
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # reported in our own message
+        warnings.simplefilter("ignore", PathWarning)  # reported below, in the command's own message
         watch = PathProgress(advance, models.score.name)
 
         def each(point: Point) -> None:
@@ -176,10 +176,10 @@ class _Models:
     score: Score
     threads: int
     points: list[Point] = field(default_factory=list)
-    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: rows of path.tsv by number
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: rows of path.tsv, by number of the model
 
     def save(self, point: Point) -> None:
-        """Write the model of a fit that is done."""
+        """Write the model of a finished fit."""
         assert point.fit is not None
         if not self.points:  # files of an earlier run would not match these models
             with suppress(FileNotFoundError):
@@ -227,7 +227,7 @@ class _Models:
 
 
 def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float) -> None:
-    """Write the best model, and report the result as text, JSON and a plot."""
+    """Write the best model, and report the result as text, as JSON and as a plot."""
     from sparsecrf.contrib.plots import plot_path
     from sparsecrf.progress import say
 
@@ -252,7 +252,7 @@ def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float
 
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
-    """None for values that are not finite, which JSON cannot express."""
+    """The row of path.tsv for a fit, with None for values that are not finite, which JSON cannot express."""
     numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
     finite = (value if isfinite(value) else None for value in numbers)
     n_pairs = len(found.w) - found.n_unigram - found.n_ngram

@@ -1,7 +1,7 @@
-"""`sparsecrf label` without Typer, which takes several times as long to import as Python, the core and a model take to
-load together.
+"""`sparsecrf label` without Typer, whose import takes several times as long as importing Python and the core and
+loading a model together.
 
-Only valid, plainly spelled arguments are handled here. Help, completion, unusual spellings and errors are left to
+This module handles only valid, plainly spelled arguments. It leaves help, completion, unusual spellings and errors to
 Typer, so that each message exists once.
 """
 
@@ -61,8 +61,8 @@ def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, 
 
 
 def _value(text: str, kind: Any, declared: Declared) -> Any:
-    """The value of an option of this type; None if it is not plainly valid."""
-    kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # the type of an optional value
+    """The value of an option of this type; None if the text is not clearly valid."""
+    kind = next((part for part in get_args(kind) if part is not type(None)), kind)  # the type inside an optional type
     if kind is bool:
         return True
     if kind is int:

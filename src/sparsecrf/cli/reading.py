@@ -1,4 +1,4 @@
-"""Reads labelled data for the training commands: by a recipe, into memory, a folder or a cluster."""
+"""Reads labelled data for the training commands, as a recipe says, into memory, a folder or a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sparsecrf.shards.dataset import Dataset
 
 
-#: Settings of a recipe, and --init, as the user types them.
+#: The settings of a recipe, and --init, as the user types them.
 _TYPED = {
     name: "--" + name.replace("_", "-") if hasattr(Inputs, name) or name == "init" else f"--recipe {name}"
     for name in (*SETTINGS, "init")
@@ -78,7 +78,7 @@ def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
 
 @contextmanager
 def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool) -> Iterator[Dataset]:
-    """The data in memory, in a folder, or on a cluster, within this context."""
+    """Yield the data in memory, in a folder, or on a cluster; they exist within this context."""
     recipe = recipe_for(inputs, init)
     for option, given in (("--cache", run.cache), ("--dask", run.dask)):
         if given is not None and recipe.vectors is not None:
@@ -122,7 +122,7 @@ def _told(data: Dataset, inputs: Inputs) -> Dataset:
 
 
 def recipe_of(model: Model) -> Recipe:
-    """The recipe for data to train a new model that starts from this one."""
+    """The recipe for the data of a new model that starts from this model."""
     scale = None
     if model.vectors is not None and model.dense is not None:
         scale = model.dense.scale[
@@ -144,7 +144,7 @@ _LOCAL = "local:"
 
 @contextmanager
 def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, quiet: bool) -> Iterator[Dataset]:
-    """Read files on the workers of a cluster; the shards exist within this context."""
+    """Read files on the workers of a cluster; the shards exist only within this context."""
     try:
         from sparsecrf.contrib.dask.cluster import Cluster
         from sparsecrf.contrib.dask.encoding import encode

@@ -1,4 +1,4 @@
-"""Warnings about input: unlike the training data, without documents, or with a header."""
+"""Warnings about input that is unlike the training data, has no documents, or has a header."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sparsecrf.model import Model
     from sparsecrf.shards.dataset import Dataset
 
-_TOKENS = 100  # tokens to look at: a few milliseconds, after the answers are written
+_TOKENS = 100  # number of tokens to look at, which takes a few milliseconds after the output is written
 _FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # enough lines for these tokens, with comments and blank lines
-_FEWEST = 50  # a sentence or two may consist of new words only
+_FEWEST = 50  # minimum number of tokens, since one or two sentences may consist only of new words
 _SHARE = 0.05
 
 
@@ -34,8 +34,8 @@ def unknown_remark(
 ) -> str | None:
     """A warning if the model knows almost none of the attributes of the first tokens of a file, else None.
 
-    A model with few weights knows few attributes of any text, but then the text has many of those that it knows: the
-    warning requires both shares to be small. `piece` is the first piece of the file.
+    A model with few weights knows few attributes of any text, but then the text has many of the attributes that the
+    model knows. The warning therefore requires both shares to be small. `piece` is the first piece of the file.
     """
     if model.vectors is not None or charset.is_bytes:
         return None  # the model also knows words by their vectors; bytes are not text
@@ -59,7 +59,7 @@ def unknown_remark(
 
 
 def name_remark(format: Format, output: str) -> str | None:
-    """A warning if the name of the output suggests a format other than that of the input: the input's format is
+    """A warning if the name of the output suggests a different format from that of the input, in which the output is
     written."""
     by_name = format_of(output)
     if by_name is COLUMNS or by_name.suffix == (format.suffix or (".jsonl" if isinstance(format, PlainText) else "")):
@@ -83,7 +83,7 @@ def tokenizer_remark(model: Model, format: Format, charset: Charset, first: Piec
 
 
 def _has_text(format: Records, charset: Charset, first: Piece, source: str) -> bool:
-    """JSON lines may have tokens instead."""
+    """Whether any record has running text; JSON lines may have tokens instead."""
     try:
         return any(record.has_spans for record in format.records(charset.decoded(first, source), source, False))
     except InputError:
@@ -106,7 +106,7 @@ def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: 
             yield from (template.attributes(rows) for rows in read_columns(BytesIO(one.data), ragged=ragged))
 
 
-_FIRST_BYTES = 1 << 18  # number of lines of a training file to look at
+_FIRST_BYTES = 1 << 18  # number of bytes of a training file to look at
 
 
 def has_documents(file: str) -> bool:
@@ -118,7 +118,7 @@ def has_documents(file: str) -> bool:
 
 
 class SeenDocuments:
-    """Whether a file that a model labels has documents, if the model expects them."""
+    """Finds out whether a file that a model labels has documents, if the model expects them."""
 
     def __init__(self, format: Format, source: str) -> None:
         self._source, self._missing = source, isinstance(format, Documents)
@@ -130,7 +130,7 @@ class SeenDocuments:
             yield piece
 
     def look(self, rows: list[list[str]]) -> None:
-        """The same for a sequence."""
+        """Look for documents in the rows of one sequence."""
         self._missing = self._missing and rows[0][0] != MARK
 
     @property
@@ -150,7 +150,7 @@ _NAME = re.compile(
     "labels?|class",
     re.IGNORECASE,
 )
-_HEADER_BYTES = 1 << 20  # number of lines of a file to look at
+_HEADER_BYTES = 1 << 20  # number of bytes of a file to look at
 
 
 def headers(data: Dataset, files: Sequence[str]) -> list[str]:
@@ -163,7 +163,7 @@ def headers(data: Dataset, files: Sequence[str]) -> list[str]:
 
 
 def header_remark(format: Format, first: Piece, source: str) -> str | None:
-    """The same for the first piece of a file that was labelled; None if it has no header."""
+    """A warning as in `headers`, for the first piece of a file that was labelled; None if it has no header."""
     cells = _header(first.data[:_HEADER_BYTES]) if format.token_a_line else []
     return f"sparsecrf: warning: {_remark(source, cells)}; remove it" if cells else None
 
@@ -180,7 +180,7 @@ def _beginning(file: str) -> bytes:
 
 
 def _header(beginning: bytes) -> list[str]:
-    """The cells of the first line, if they are names."""
+    """The cells of the first line, if they are column names; otherwise an empty list."""
     text = beginning.decode("utf-8-sig", "replace")
     lines = (cells for line in text.splitlines() if (cells := line.split()))
     first = next(lines, [])

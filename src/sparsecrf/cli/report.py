@@ -58,7 +58,7 @@ def report(
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
     if trial:
-        runtime(shlex.quote(model))  # checked before work begins: it may be missing
+        runtime(shlex.quote(model))  # checked before work begins, since it may be missing
     name = os.path.basename(name_of(model))
     with shown_warnings():
         page = make_report(

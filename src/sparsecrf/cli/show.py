@@ -15,7 +15,7 @@ from sparsecrf.cli.options import AnyModel
 if TYPE_CHECKING:
     from sparsecrf.contrib.explain import ModelExplanation, Weight
 
-_TOP = 10  # weights of each label in text output
+_TOP = 10  # number of weights of each label in text output
 
 
 class Format(str, Enum):
@@ -65,7 +65,7 @@ def _write_tsv(weights: Iterable[Weight]) -> None:
 
 
 def _write(text: str) -> None:
-    """Write data in UTF-8, like files, whatever the encoding of the terminal."""
+    """Write data in UTF-8, as in files, whatever the encoding of the terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
 

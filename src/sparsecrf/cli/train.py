@@ -30,7 +30,7 @@ _LARGE = "Data larger than memory"
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where to keep the data, what to leave out, what to start from, and where to write the log."""
+    """Where to store encoded data, what to leave out, what to start from, and where to write the log."""
 
     cache: str | None = option(
         None,
@@ -158,7 +158,7 @@ def train(
         if prior is not None and old is not None:
             say(taken(run.prior or "", prior, labelled, old), quiet=reporting.quiet)
         found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=reporting.quiet)
-        # Save first: a second interrupt must not lose the model.
+        # Save the model first, so that a second interrupt cannot lose it.
         made = labelled.model(found)
         made.save(model)
         on_dev = on_dev_data(found, labelled, fitting.threads)
@@ -181,7 +181,7 @@ def train(
 
 
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, reporting: ReportOptions) -> None:
-    """Raise for files that cannot be read or written."""
+    """Raise for files that cannot be read or written, before work begins."""
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, recipe_files
     from sparsecrf.contrib.plots import check_plot
@@ -197,7 +197,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
 
 def check_distinct(outputs: dict[str, str | None]) -> None:
-    """Raise for a file that would be written twice."""
+    """Raise if two outputs are the same file."""
     written: dict[str, str] = {}
     for name, file in outputs.items():
         if file is None or (os.path.exists(file) and not os.path.isfile(file)):  # a device or a pipe may be shared
@@ -231,8 +231,8 @@ def fit_with_log(
     *,
     quiet: bool,
 ) -> tuple[Fit, OSError | None]:
-    """Train on the data, starting from the weights `init` and staying close to those of `prior`. Also returns the error
-    that ended the log early, which does not end training."""
+    """Train on the data, starting from the weights `init` and staying close to the weights `prior`. Also return the
+    error that ended the log early, if any; it does not end training."""
     from sparsecrf.cli.long_runs import stopping
     from sparsecrf.cli.train_report import Log
     from sparsecrf.progress import note, progress, say
@@ -269,7 +269,7 @@ def fit_with_log(
             heartbeat=beat,
             **options,
         )
-        if lost.is_pending:  # since the last iteration
+        if lost.is_pending:  # an interrupt that came after the last iteration
             found = replace(found, stopped_by="interrupt")
     return found, write.error
 

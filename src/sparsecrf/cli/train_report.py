@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def as_json(record: dict[str, Any]) -> str:
-    """One line of JSON, with null for values that are not finite, which JSON cannot express."""
+    """One line of JSON, with null for values that are not finite, since JSON cannot express them."""
     return json.dumps({k: None if isinstance(v, float) and not isfinite(v) else v for k, v in record.items()})
 
 
 class Log:
-    """A file of JSON objects, one per line, written as the run proceeds; None means no file. A resumed run appends to
-    its file."""
+    """A file of JSON objects, one per line, written as the run proceeds. A path of None means no file. A resumed run
+    appends to its file."""
 
     def __init__(self, path: str | None, resume: bool) -> None:
-        self.error: OSError | None = None  # the error that ended it early
-        self._next = 0  # iteration that is not in the file yet
+        self.error: OSError | None = None  # the error that ended the log early
+        self._next = 0  # first iteration that is not in the file yet
         if path is not None and resume and os.path.isfile(path):
             self._next, length = _logged(path)
             os.truncate(path, length)
@@ -78,7 +78,7 @@ def _logged(path: str) -> tuple[int, int]:
 
 
 def size(data: Dataset, virtual: int) -> str:
-    """How large the training data are, with the number of features that can be formed."""
+    """The size of the training data, and the number of features that can be formed."""
     labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
     sequences = "1 sequence" if data.shards.n_sequences == 1 else f"{data.shards.n_sequences:,} sequences"
     return (
@@ -105,7 +105,7 @@ def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
 def summary(
     found: Fit, data: Dataset, prepared: TrainingData, read_s: float, dev: DevScores | None, asked: float | str
 ) -> dict[str, Any]:
-    """What `--json` prints; `asked` is the requested rho1."""
+    """The record that `--json` prints; `asked` is the requested rho1."""
     last = found.history[-1] if found.history else None
     Y, X = len(data.vocabulary.labels), len(data.vocabulary.attributes)
     return {
@@ -152,8 +152,8 @@ def peak_rss_mb() -> float | None:
 
 @dataclass(frozen=True)
 class DevScores:
-    """Scores of a model on the dev data, in percent. Precision, recall and F1 are those of chunks, None if labels do
-    not encode chunks. For chunks the token error says little, since most tokens are outside all chunks."""
+    """Scores of a model on the dev data, in percent. Precision, recall and F1 are over chunks, and None if labels do
+    not encode chunks. With chunks, the token error says little, since most tokens are outside all chunks."""
 
     tokens: WrongTokens
     precision: float | None
@@ -183,14 +183,14 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     return DevScores(tokens, *(value or 0.0 for value in (scored.precision, scored.recall, scored.f1)))
 
 
-_WORTH_SHRINKING = 1000  # weights
+_WORTH_SHRINKING = 1000  # minimum number of weights
 _SMALL_SHARE = 9  # a small model has 1/9 of the weights: the median in benchmarks/record/penalties.md
-# More tokens in one sequence, or more labels per token, usually mean a mistake in the file.
+# More tokens in one sequence, or more labels per token, are usually due to a mistake in the file.
 _LONG, _MANY = 500, 20
 
 
 def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
-    """Warnings about data that are probably a mistake. `files` are those that the data were read from."""
+    """Warnings about data that probably contain a mistake. `files` are the files that the data were read from."""
     from sparsecrf.cli.remarks import headers
     from sparsecrf.training.value_sizes import remark_on_sizes
 
@@ -217,8 +217,9 @@ def empty_model(found: Fit, data: Dataset) -> str | None:
 
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
-    """A message about what a smaller model would save, if the run used the default penalties. None if it did not, if
-    the saving is small, or if the penalties applied to differences from a prior. `asked` is the requested rho1."""
+    """A message about what a smaller model would save, if the run used the default penalties. None if it did not use
+    them, if the saving is small, or if the penalties applied to differences from a prior. `asked` is the requested
+    rho1."""
     n = len(found.w)
     defaults = RHO1, RHO2, PENALTY, None
     if (asked, found.rho2, found.penalty, found.n_changed) != defaults or n < _WORTH_SHRINKING:
@@ -227,8 +228,8 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
-    """The model, how it was found, and how close to the optimum training came. `n_all` is its number of weights,
-    including those of a prior for attributes that the data do not have."""
+    """The closing message: the name of the model, how it was found, and how close to the optimum training came. `n_all`
+    is its number of weights, including weights of a prior for attributes that the data do not have."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them for label parts"
     of_classes = f", {found.n_class_pair:,} of them for class pairs" if "active_class_pair" in result else ""
