@@ -26,7 +26,7 @@ struct NgramRows {
     double* node;    // [nodes] masses by `ngram_forward`; p of arcs and p - alpha E v of pairs by `ngram_backward`
     double* weight;  // [n_own] E
 
-    // Rows of this position, [Yp]: alpha and e / c of the previous position, u or v of this one.
+    // Rows for this position, [Yp]: alpha of the previous position, u or v of this one.
     double *alpha, *u, *v;
     double* value;     // [nodes] scratch: on entry to ngram_backward e / c B'(target)
     double* node_sum;  // [nodes] scratch

@@ -2,7 +2,7 @@
 //
 //   U..:  an attribute that conditions labels      B..:  label pairs      *..:  both      (either case)
 //   %x[row,column]        the cell `row` lines from here        %X..  in lower case (ASCII)
-//   %t[row,column,"re"]   "true" or "false": does it match      %m[row,column,"re"]  the match, or nothing
+//   %t[row,column,"re"]   "true" or "false": whether it matches   %m[row,column,"re"]  the match, or nothing
 //   @row counts from the first line of the sequence (@1) or from its last (@-1)
 //
 // Extensions (word_functions.hpp), based on Unicode characters:

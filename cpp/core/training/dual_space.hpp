@@ -56,7 +56,8 @@ class DualSpace {
 
     void clear();        // Z = 0 and no centers, so that Z is G
     void add_centers();  // Z -= kappa center, if Z is G
-    // Sets the center to theta and kappa of an attribute to eta times its mass; the mass of pairs is by label.
+    // Sets the center to theta and kappa of an attribute to eta times its mass (for pairs divided by the number of
+    // labels).
     void recenter(double eta);
     // eta, then the index in Z and the value of each nonzero center: labels first, then pairs.
     std::vector<double> centers() const;

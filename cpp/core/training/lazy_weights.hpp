@@ -18,7 +18,7 @@ namespace sparsecrf {
 //
 // u: the penalty that a weight could have received so far; q_k: the signed penalty that w_k did receive. They decay
 // with the weights, so that in units of S = product of the d every update is an addition: a weight whose g is 0 for
-// some steps can receive their penalty at once, with the same result.
+// some steps can receive the penalties of these steps at once, with the same result.
 class LazyWeights {
    public:
     // w, q: [K], owned by the caller.

@@ -41,8 +41,9 @@ class Triples {
     Triples(const FeatureSet& features, const ListedFeatures& listed, const ListedRows& rows,
             const Potentials& potentials);
 
-    // The listed pairs at position t > 0 of a sequence in the linear domain, of weight w. Adds to `arcs`. What an
-    // attribute has in common with all arcs of the position is left out: these strings are in the set.
+    // The listed pairs at position t > 0 of a sequence in the linear domain, of weight w. Adds to `arcs`. An attribute
+    // that has an n-gram for every arc of the position, and alone has n-grams there, adds no arcs: these strings are in
+    // the set.
     const std::vector<Pair>& at(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const;
     // q of the labels y with a column, the start label last: out[columns[y] stride + b]. columns[y] is kNoString for
     // the other labels. out is zero on entry.
