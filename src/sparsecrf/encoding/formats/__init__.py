@@ -25,7 +25,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str, option: str = "format") -> Format:
-    """The format with that name. `option` is the user's name for the setting."""
+    """The format with this name. `option` is the user's name for the setting."""
     known, colon, choice = name.partition(":")
     if known not in FORMATS:
         *others, last = FORMATS
@@ -34,7 +34,7 @@ def format_named(name: str, option: str = "format") -> Format:
 
 
 def format_of(file: str) -> Format:
-    """The format indicated by the name of a file."""
+    """The format that the name of a file indicates."""
     by_suffix = (format for format in FORMATS.values() if format.suffix and file.endswith(format.suffix))
     return next(by_suffix, COLUMNS)
 

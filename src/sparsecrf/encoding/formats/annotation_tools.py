@@ -1,11 +1,12 @@
 """JSON lines of annotation tools: tasks of Prodigy and of Label Studio.
 
-Prodigy: a text with spans of characters, and its tokens, which say where words begin and end.
+A task of Prodigy has a text with spans of characters, and its tokens, which say where words begin and end.
 
     {"text": "Ada went", "tokens": [{"text": "Ada", "start": 0, "end": 3, "id": 0}, ...],
      "spans": [{"start": 0, "end": 3, "token_start": 0, "token_end": 0, "label": "PER"}]}
 
-Label Studio: the text is in the data of the task, spans are results of annotations; those of a model are predictions.
+In a task of Label Studio, the text is in the data of the task, and spans are results of annotations; the spans of a
+model are predictions.
 
     {"data": {"text": "Ada went"}, "annotations": [{"result": [{"type": "labels", "from_name": "label",
      "to_name": "text", "value": {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]}}]}]}
@@ -24,7 +25,7 @@ _MODEL = "sparsecrf"  # the source of predictions, as shown in Label Studio
 def record_of_tool(
     content: dict[str, Any], key: str, line: int, where: str, labelled: bool, tokenizer: str
 ) -> Record | None:
-    """The record of a task; None if it belongs to neither tool. `key` is the field of spans."""
+    """The record of a task; None if the task belongs to neither tool. `key` is the field of spans."""
     data, tokens = content.get("data"), content.get("tokens")
     if isinstance(data, dict) and "text" in data:
         return _LabelStudioTask(content, line, where, labelled, tokenizer)
@@ -34,7 +35,7 @@ def record_of_tool(
 
 
 class _ProdigyTask(TextRecord):
-    """Words are the tokens of the task."""
+    """A task of Prodigy, whose tokens are the words."""
 
     def _cut(self, text: str, tokenizer: str) -> list[tuple[int, int]]:
         found, last = list[tuple[int, int]](), 0
@@ -56,7 +57,7 @@ class _ProdigyTask(TextRecord):
 
 
 class _LabelStudioTask(TextRecord):
-    """Spans are in the first annotation that was not cancelled."""
+    """A task of Label Studio, whose spans are in the first annotation that was not cancelled."""
 
     def __init__(self, content: dict[str, Any], line: int, where: str, labelled: bool, tokenizer: str) -> None:
         self._task, self._names = content, {"from_name": "label", "to_name": "text", "type": "labels"}

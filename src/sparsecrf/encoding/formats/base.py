@@ -1,4 +1,4 @@
-"""The interface of formats of labelled data files. Each format is a subclass in its own file.
+"""The interface for formats of labelled data files. Each format is a subclass in its own file.
 
 The core reads columns and CRFsuite's lines. All other formats are read in Python: they are subclasses of `Records`
 (`records.py`), which need two methods.
@@ -26,8 +26,8 @@ Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 class Layout(NamedTuple):
     """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
 
-    template: Template | None = None  #: None if not known yet, or if the files contain attributes
-    n_columns: int = 0  #: columns of each line, including the label; 0 if not known yet or without columns
+    template: Template | None = None  #: None if it is not known yet, or if the files contain attributes
+    n_columns: int = 0  #: columns of each line, including the label; 0 if it is not known yet, or without columns
     ragged: bool = False  #: lines may have other columns between those that the template needs and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
@@ -37,10 +37,10 @@ class Format(ABC):
 
     name: str  #: name for `--format`, `--from` and `--to`
     title: ClassVar[str]  #: name of these files in errors
-    suffix: ClassVar[str] = ""  #: suffix of file names in this format; "" if none
+    suffix: ClassVar[str] = ""  #: suffix of file names in this format; "" if there is none
     takes_template: ClassVar[bool] = False  #: whether a template generates attributes; otherwise files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
-    token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, the label last
+    token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, with the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in these files
     tokenizer: str | None = None  #: tokenizer of running text; None if files contain tokens
@@ -54,7 +54,8 @@ class Format(ABC):
         return self
 
     def check_template(self, template: object | None, option: str) -> None:
-        """Raise for a template (or its file) that the format cannot use. `option` is the user's name for it."""
+        """Raise for a template (or its file) that the format cannot use. `option` is the user's name for the
+        template."""
         if template is not None and not self.takes_template:
             raise OptionError(f"{option}: not supported for {self.title} files, which contain attributes")
 
@@ -82,22 +83,24 @@ class Format(ABC):
                 )
 
     def looks_like(self, line: bytes) -> bool | None:
-        """Whether a line almost certainly belongs to this format, for messages; None if unclear."""
+        """Whether a line almost certainly belongs to this format, for messages; None if that is unclear."""
         return None
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
-        """The template for files with `n_observed` columns before the label: the given one, or the format's default."""
+        """The template for files with `n_observed` columns before the label: `template`, or else the format's
+        default."""
         return template
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
-        """A file in pieces of about `size` bytes, each of whole sequences. Here a blank line ends a sequence.
+        """The file in pieces of about `size` bytes, each of which consists of whole sequences. Here a blank line ends a
+        sequence.
 
         `inside`: the source may begin in the middle of a unit that must not be cut.
         """
         return pieces(source, size)
 
     def independent(self, piece: Piece) -> Iterator[Piece]:
-        """The independent parts of a piece; here the sequences."""
+        """The parts of a piece that can be labelled independently; here the sequences."""
         return self.sequences(piece)
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
@@ -118,8 +121,8 @@ class Format(ABC):
             yield Piece(bytes(data), first)
 
     def width(self, piece: Piece, source: str) -> int:
-        """The number of columns of the first token, including the label; 0 if the piece has no tokens or the format no
-        columns."""
+        """The number of columns of the first token, including the label; 0 if the piece has no tokens, or the format
+        has no columns."""
         return 0
 
     def encoder(
@@ -131,26 +134,27 @@ class Format(ABC):
         threads: int = 1,
         label_sets: str = "",
     ) -> Any:
-        """The encoder that `add` passes sequences to; options as for `encode_files`. It has n_sequences, n_tokens and
-        build()."""
+        """The encoder to which `add` passes sequences; options are as for `encode_files`. It has `n_sequences`,
+        `n_tokens` and `build()`."""
         tables = vocabulary.attributes, vocabulary.labels
         return TextEncoder(*tables, vocabulary.start, grow, missing, words, threads, label_sets)
 
     def first_column(self, piece: Piece, source: str) -> Iterator[str]:
-        """The words of the tokens of a labelled piece, for `TokenSurvey`; none if the format has attributes instead."""
+        """The words of the tokens of a labelled piece, for `TokenSurvey`; empty if the format has attributes
+        instead."""
         return iter(())
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
-        """Encode a piece of the file that errors call `source`. Returns the layout as far as it is known."""
+        """Encode a piece of a file, which errors call `source`. Returns the layout as far as it is known."""
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
-        """The sequences of a file, for another format to write. The U lines of the template generate the attributes."""
+        """The sequences of a file, for another format to write. The template's U lines generate the attributes."""
         return items_of(self.read_rows(source), template)
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot
-        represent. Here each attribute is a column."""
+        """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot represent.
+        Here each attribute becomes a column."""
         return self.write_rows(rows_of(sequences, source), source)
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
@@ -162,17 +166,17 @@ class Format(ABC):
         raise InputError(f"expected a format with tokens in columns, found {self.title} files")
 
     def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
-        """The labels of the sequences of a file; None for tokens that have none."""
+        """The labels of the sequences of a file; None for tokens that have no label."""
         if self.takes_template:
             return (labels for _, labels in self.read_rows(source, ragged=ragged))
         return (labels for _, labels in self.read(source))
 
 
 def items_of(sequences: Iterable[Labelled], template: Template | None) -> Iterator[Items]:
-    """The attributes of rows of columns for a format that has attributes: those of a template's lines U.
+    """The attributes of rows of columns, for a format that has attributes; the U lines of the template generate them.
 
-    Plain transitions (a bare B) are implied. Without a template, the columns themselves are the attributes. Lines *
-    and other lines B are an error: attributes of other formats do not condition label pairs.
+    Plain transitions (a bare B) are implied. Without a template, the columns themselves are the attributes. Lines * and
+    other lines B are an error, since attributes of other formats do not condition label pairs.
     """
     if template is not None:
         _check_only_unigrams(template)
@@ -201,7 +205,7 @@ def _check_only_unigrams(template: Template) -> None:
 
 
 def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
-    """Attributes as columns: every token must have the same number, without values, which columns cannot express."""
+    """Attributes as columns. Every token must have the same number, without values, which columns cannot express."""
     width: int | None = None
     for i, (tokens, labels) in enumerate(sequences):
         for t, attributes in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Column files: one token per line, the label last. A template generates attributes from the other columns."""
+"""Column files: one token per line, with the label last. A template generates attributes from the other columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Columns(Format):
     token_a_line = True
 
     def template_for(self, template: Template | None, n_observed: int) -> Template | None:
-        """Without a template, attributes are the columns themselves and the bias."""
+        """The template; if there is none, the attributes are the columns themselves and the bias."""
         return Template.of_columns(n_observed) if template is None else template
 
     def width(self, piece: Piece, source: str) -> int:
@@ -39,7 +39,7 @@ class Columns(Format):
             if layout.ragged:
                 raise InputError("ragged needs a template, which says which columns are needed")
             if (columns := width(piece)) == 0:
-                return layout  # blank lines
+                return layout  # there are only blank lines
             if columns == 1:
                 where = f"{source}, line {piece.line}"
                 raise InputError(

@@ -1,6 +1,6 @@
 """CoNLL-U files of treebanks: ten columns separated by tabs, comments before each sentence.
 
-The token is the FORM. The label is one column, or two: upos, xpos, feats, or upos+feats (NOUN|Number=Sing). Lines of
+The token is the FORM. The label is one column (upos, xpos or feats) or two, upos+feats (NOUN|Number=Sing). Lines of
 multiword tokens (1-2) and of empty nodes (1.1) have no label; `label` copies them and comments unchanged.
 """
 
@@ -32,7 +32,7 @@ def _column(k: int) -> tuple[Callable[[list[str]], str], Callable[[list[str], st
     return lambda cells: cells[k], fill
 
 
-#: Possible labels: how each is read from the cells of a line, and written to them.
+#: Possible labels, each with how it is read from the cells of a line, and how it is written to them.
 _LABELS = {
     "upos": _column(_UPOS),
     "xpos": _column(_XPOS),
@@ -42,7 +42,7 @@ _LABELS = {
 
 
 class Conllu(Records):
-    """The annotation of Universal Dependencies."""
+    """Files with the annotation of Universal Dependencies."""
 
     title = "CoNLL-U"
     not_in_labels = "\t\r\n\0"
@@ -60,7 +60,7 @@ class Conllu(Records):
         return Conllu(choice)
 
     def looks_like(self, line: bytes) -> bool:
-        cells = line.split()  # split at any whitespace: a file may have lost its tabs
+        cells = line.split()  # split at any whitespace, since a file may have lost its tabs
         return len(cells) >= _N and cells[0].split(b"-")[0].isdigit()
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -112,7 +112,7 @@ class _Sentence(Record):
         self.rows = [[cells[1]] for cells in self._words.values()]
         if labelled:
             read, is_feats = _LABELS[label][0], label == "feats"  # where _ means no features
-            # Elsewhere _ means that the word is not annotated.
+            # In other columns, _ means that the word is not annotated.
             self.labels = [
                 None if (name := read(cells)) == "_" and not is_feats else name for cells in self._words.values()
             ]

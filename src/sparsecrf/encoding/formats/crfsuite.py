@@ -1,4 +1,4 @@
-"""CRFsuite's data files: one line per token, with label and attributes. The attributes condition labels; plain
+"""CRFsuite's data files: one line per token, with its label and attributes. The attributes condition labels; plain
 transitions are added."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sparsecrf.files.text import Piece, Source
 
 
 class CrfSuite(Format):
-    """label TAB attribute[:value] TAB ..."""
+    """Lines of the form label TAB attribute[:value] TAB ..."""
 
     name = "crfsuite"
     title = "CRFsuite"

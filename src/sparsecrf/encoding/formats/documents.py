@@ -1,7 +1,7 @@
 """Column files of documents, as in CoNLL-2003: a sequence that begins with -DOCSTART- begins a document.
 
-The token is the first column, the label the last. After the token, rows get the columns of `with_mentions`: its other
-mentions in the document. Then come the other columns of the file.
+The token is the first column, and the label is the last column. After the token, rows get the columns of
+`with_mentions`, which describe its other mentions in the document. Then come the other columns of the file.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sparsecrf.files.text import PIECE_BYTES, Piece, Source, growing_pieces
 MARK = "-DOCSTART-"  #: the first token of a document
 _MARK = MARK.encode()
 
-#: Maximum number of sequences of a document, including that of the mark. Later ones are read sentence by sentence, so
-#: that a file with a single mark need not fit into memory.
+#: Maximum number of sequences of a document, including the sequence of the mark. Later sequences are read one by one,
+#: so that a file with a single mark need not fit into memory.
 _MOST = 500
 
 
 class Documents(Records):
-    """Columns in documents."""
+    """Column files that are divided into documents."""
 
     name = "documents"
     title = "document"
@@ -89,7 +89,7 @@ class _Sequence(Record):
 
 
 def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]:
-    """The sequences of a piece, without their mentions. All lines have as many columns as the first."""
+    """The sequences of a piece, without their mentions. All lines must have as many columns as the first."""
     lines, cells = list[str](), list[list[str]]()
     width = of_line = 0
     for number, line in enumerate([*text_lines(piece, source), ""], piece.line):
@@ -112,7 +112,7 @@ def _sequences(piece: Piece, source: str, labelled: bool) -> Iterator[_Sequence]
 
 
 def _with_mentions(document: list[_Sequence]) -> list[_Sequence]:
-    """The sequences of a document, or a sequence outside any document, with the columns of mentions."""
+    """The sequences of a document (or one sequence outside any document), with the columns of mentions."""
     if document and document[0].is_mark:
         for sequence, rows in zip(document, with_mentions([one.rows for one in document]), strict=True):
             sequence.rows = rows
@@ -127,15 +127,15 @@ def _counted(n: int) -> str:
 
 
 def _whole_documents(data: bytearray, looked_at: int) -> int:
-    """The number of bytes that are whole documents; the bytes begin at a document or outside any document.
+    """The number of bytes that form whole documents; the bytes begin at a document or outside any document.
 
-    The first `seen` bytes are known to contain no end of a document.
+    The first `looked_at` bytes are known to contain no end of a document.
     """
     if (end := _end_within(data, looked_at)) > 0:
         return end
     if not data.lstrip(b"\xef\xbb\xbf \t\n\v\f\r").startswith(_MARK):
         return whole_sequences(bytes(data))
-    # Counting is slow, so it is repeated only when the amount has doubled.
+    # Counting is slow, so it is repeated only when the number of bytes has doubled.
     if (len(data) >> 12).bit_length() == (looked_at >> 12).bit_length():
         return 0
     end = whole_sequences(bytes(data))
@@ -143,7 +143,7 @@ def _whole_documents(data: bytearray, looked_at: int) -> int:
 
 
 def _end_within(data: bytearray, looked_at: int) -> int:
-    """Where the last document begins, in bytes that may begin anywhere; 0 if none does."""
+    """Where the last document begins, in bytes that may begin anywhere; 0 if no document begins."""
     return max(_marks(data, max(0, data.rfind(b"\n", 0, looked_at))), default=0)
 
 
@@ -159,7 +159,7 @@ def _marks(data: bytes | bytearray, begin: int = 0) -> Iterator[int]:
 
 
 def _n_sequences(data: bytearray) -> int:
-    """The number of sequences that a blank line ends."""
+    """The number of sequences that end with a blank line."""
     blank = [not line.strip() for line in data.split(b"\n")]
     return sum(ends and not before for before, ends in pairwise(blank))
 
@@ -167,8 +167,8 @@ def _n_sequences(data: bytearray) -> int:
 def read_documents(source: Source) -> Iterator[tuple[list[list[str]], list[str | None]]]:
     """Read a column file of documents sequence by sequence: rows with the columns of `with_mentions`, and labels.
 
-    A sequence that begins with -DOCSTART- begins a document; sequences before the first belong to none. The word is the
-    first column, the label the last; others follow the columns of mentions. `source` is a path, "-" (standard input) or
-    a file open for bytes.
+    A sequence that begins with -DOCSTART- begins a document; sequences before the first document belong to none. The
+    word is the first column, and the label is the last; other columns follow the columns of mentions. `source` is a
+    path, "-" (standard input) or a file open for bytes.
     """
     return read_records(Documents(), source)

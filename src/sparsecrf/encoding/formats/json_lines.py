@@ -1,10 +1,10 @@
-"""JSON lines: one sequence per line, as tokens with labels or as a text with spans of characters.
+"""JSON lines: one sequence per line, given as tokens with labels, or as a text with spans of characters.
 
     {"tokens": ["Ada", "went", "to", "Oslo"], "labels": ["B-PER", "O", "O", "B-LOC"]}
     {"text": "Ada went to Oslo", "spans": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]}
 
-A text is cut into tokens by one of `TOKENIZERS`; spans become labels B-TYPE, I-TYPE and O, and predicted labels become
-spans. All other fields of a record are kept. `annotation_tools.py` has the tasks of Prodigy and Label Studio.
+One of `TOKENIZERS` cuts a text into tokens; spans become labels B-TYPE, I-TYPE and O, and predicted labels become
+spans. All other fields of a record are kept. `annotation_tools.py` handles the tasks of Prodigy and Label Studio.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparsecrf.warn import warn_caller
 
 
 class JsonLines(Records):
-    """One object per line. `jsonl:KEY` names the field of labels or spans."""
+    """Files with one JSON object per line. `jsonl:KEY` names the field of labels or spans."""
 
     title = "JSON-lines"
     not_in_labels = "\0"
@@ -46,7 +46,7 @@ class JsonLines(Records):
         return JsonLines(choice)
 
     def looks_like(self, line: bytes) -> bool | None:
-        # A list is also JSON, but not a valid line here; a single brace may be a token.
+        # A JSON list is not a valid line here, and a single brace may be a token.
         return None if line.lstrip().startswith(b"[") else re.match(rb'\s*\{\s*"', line) is not None
 
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
@@ -81,7 +81,7 @@ class JsonLines(Records):
 
 
 def json_line(content: dict[str, Any]) -> str:
-    """An object as a line."""
+    """A JSON object as a line of text."""
     text = json.dumps(content, ensure_ascii=False)
     try:
         text.encode()
@@ -96,12 +96,12 @@ def fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
 
 
 def _is_label(value: Any) -> bool:
-    """Whether it is nonempty text without NUL, at which C programs would cut off a label."""
+    """Whether the value is nonempty text without NUL, at which C programs would cut off a label."""
     return isinstance(value, str) and value != "" and "\0" not in value
 
 
 class _Tokens(Record):
-    """Tokens, each a text or a list of columns, and labels."""
+    """Tokens, each of which is a text or a list of columns, and labels."""
 
     def __init__(self, content: dict[str, Any], key: str, line: int, where: str, labelled: bool) -> None:
         self.line, self._content, self._key = line, content, key
@@ -148,11 +148,11 @@ class TextRecord(Record):
             self.labels = self._labels(given)
 
     def _cut(self, text: str, tokenizer: str) -> list[tuple[int, int]]:
-        """Where words begin and end."""
+        """The positions where words begin and end."""
         return TOKENIZERS[tokenizer](text)
 
     def _labels(self, spans: Any) -> list[str | None]:
-        """B-TYPE and I-TYPE for the words that spans cover, O for others."""
+        """B-TYPE and I-TYPE for the words that spans cover, O for all other words."""
         if not isinstance(spans, list):
             fail(self._where, self._key, "a list of spans", spans)
         labels: list[str | None] = ["O"] * len(self._words)
@@ -198,10 +198,10 @@ class TextRecord(Record):
 
 
 def read_jsonl(source: Source, key: str | None = None) -> Iterator[tuple[list[Any], list[str | None]]]:
-    """Read JSON lines sequence by sequence: tokens and labels, from {"tokens": ..., "labels": ...} or from {"text":
-    ..., "spans": ...}, whose words get labels B-TYPE, I-TYPE and O.
+    """Read JSON lines sequence by sequence: tokens and labels.
 
-    `key` is the field of labels or spans, if it has another name. `source` is a path, "-" (standard input) or a file
+    A line is {"tokens": ..., "labels": ...}, or {"text": ..., "spans": ...}, whose words get labels B-TYPE, I-TYPE and
+    O. `key` is the field of labels or spans, if it has another name. `source` is a path, "-" (standard input) or a file
     open for bytes.
     """
     return read_records(JsonLines(key), source)

@@ -11,7 +11,7 @@ from sparsecrf.files.text import Piece
 
 
 class PlainText(Records):
-    """Lines of text. Only for `label`, since it cannot contain labels."""
+    """Lines of text, which only `label` reads, since they cannot contain labels."""
 
     name = "text"
     title = "plain-text"

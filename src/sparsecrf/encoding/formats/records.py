@@ -1,4 +1,4 @@
-"""Formats that are read in Python: sequences as records, which can be written back with other labels."""
+"""Formats that are read in Python. Sequences are records, which can be written back with other labels."""
 
 from __future__ import annotations
 
@@ -25,38 +25,39 @@ class FoundSpan(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A model's answer to a record."""
+    """A model's labels for a record."""
 
     labels: list[str]
     probabilities: list[float] | None = None  #: probability of each label; None if not requested
-    spans: Sequence[FoundSpan] = ()  #: for records that ask for them
+    spans: Sequence[FoundSpan] = ()  #: for records with `has_spans`
 
 
 class Record(ABC):
     """One sequence of a file."""
 
-    line: int  #: number of its first line
+    line: int  #: number of its first line in the file
     rows: list[list[str]]  #: the columns of each token
     labels: list[str | None] | None = None  #: None means no labels; None in the list means an unknown label
     has_spans: bool = False  #: whether an answer is written as spans
 
     @abstractmethod
     def filled(self, answer: Answer) -> str:
-        """The record with these labels as text for a file, including the end of the line."""
+        """The record with these labels, as text for a file, including the end of the line."""
 
 
 class Records(Format):
-    """A format of records. Subclasses say how one is read (`records`) and how a new one is written (`text`)."""
+    """A format of records. Subclasses say how records are read (`records`), and how a new record is written
+    (`text`)."""
 
     takes_template = True
-    one_line: ClassVar[bool] = False  #: whether a line is a sequence; if not, a blank line ends one
+    one_line: ClassVar[bool] = False  #: whether each line is a sequence; if not, a blank line ends a sequence
     default_features: ClassVar[str] = "words"  #: the default ready-made template
     #: Name and label field for `Model.label_records`, if the core can label plain files in this format.
     core: tuple[str, str] | None = None
 
     @abstractmethod
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
-        """The sequences of a piece of the file that errors call `source`. If not `labelled`, labels are left out."""
+        """The sequences of a piece of a file, which errors call `source`. If not `labelled`, labels are left out."""
 
     @abstractmethod
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
@@ -104,7 +105,7 @@ class Records(Format):
         return (row[0] for record in self.records(piece, source, True) for row in record.rows)
 
     def _with_labels(self, piece: Piece, source: str) -> Iterator[Record]:
-        """The sequences that have tokens. Raises for those without labels."""
+        """The sequences that have tokens. Raises for sequences without labels."""
         for record in self.records(piece, source, True):
             if not record.rows:
                 continue
@@ -121,7 +122,7 @@ class Records(Format):
             yield record.rows, [_known(label, record, name) for label in record.labels or ()]
 
     def labelled(self, source: Source) -> Iterator[Record]:
-        """The sequences of a file that have tokens. Raises for those without labels."""
+        """The sequences of a file that have tokens. Raises for sequences without labels."""
         return chain.from_iterable(self._with_labels(piece, name_of(source)) for piece in self.pieces(source))
 
     def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
@@ -142,14 +143,14 @@ def _known(label: str | None, record: Record, source: str) -> str:
 
 
 class RecordEncoder:
-    """Adds records to a corpus, like the core's TextEncoder for text. Options are as for `Format.encoder`."""
+    """Adds records to a corpus, as the core's TextEncoder does for text. Options are as for `Format.encoder`."""
 
     def __init__(
         self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None, threads: int, label_sets: str
     ) -> None:
         self.vocabulary, self.grow, self.missing, self.words = vocabulary, grow, missing, words
         self.threads, self.label_sets = threads, label_sets
-        self.n_sequences = self.n_tokens = 0  #: since the last corpus
+        self.n_sequences = self.n_tokens = 0  #: since the last corpus was built
         self._encoder: Encoder | None = None  # made with the template of the first record
 
     def add(self, record: Record, template: Template, source: str) -> None:
@@ -164,8 +165,8 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
-        """The label or label set. None if it is missing, or if it is (or contains) an unknown label and the vocabulary
-        does not grow."""
+        """The label or label set. None if it is missing; also if it is (or contains) an unknown label and the
+        vocabulary does not grow."""
         if not text or text == self.missing:
             return None
         names = text.split(self.label_sets) if self.label_sets else [text]
@@ -200,7 +201,7 @@ def text_lines(piece: Piece, source: str) -> list[str]:
 
 
 def read_records(format: Records, source: Source) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Tokens and labels of the sequences of a file, as `CRF.fit` takes them. Tokens of one column are text."""
+    """The tokens and labels of the sequences of a file, as `CRF.fit` takes them. Tokens of one column are text."""
     for record in format.labelled(source):
         tokens = [row[0] for row in record.rows] if len(record.rows[0]) == 1 else record.rows
         yield tokens, list(record.labels or ())

@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SimpleTagger(CrfSuite):
-    """feature feature ... label. A piece of a file is rewritten in CRFsuite's format, which the core reads."""
+    """Lines of the form feature feature ... label. They are rewritten in CRFsuite's format, which the core reads."""
 
     name = "simpletagger"
     title = "SimpleTagger"

@@ -1,4 +1,4 @@
-"""Token lines: one sentence per line, tokens separated by spaces; a label follows its token after a slash, Oslo/LOC."""
+"""Token lines: one sentence per line, with spaces between tokens; a label follows its token after a slash, Oslo/LOC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparsecrf.files.text import Piece, Source
 
 
 class TokenLines(Records):
-    """word/LABEL word/LABEL ... Labels are required for training, evaluation and `label --force`."""
+    """Lines of the form word/LABEL word/LABEL ... Training, evaluation and `label --force` require labels."""
 
     name = "tokens"
     title = "token-line"
@@ -49,5 +49,5 @@ class _Line(Record):
 
 
 def read_tokens(source: Source) -> Iterator[tuple[list[str], list[str | None]]]:
-    """Read token lines, word/LABEL word/LABEL ..., sentence by sentence: words and labels."""
+    """Read token lines (word/LABEL word/LABEL ...) sentence by sentence: words and labels."""
     return read_records(TokenLines(), source)
