@@ -20,14 +20,15 @@ _BIAS = re.compile(r"\s*([UBT*]\d*(:.*)?)?\s*(#.*)?")  # a line without macros
 class Template(_core.Template):
     """Lines that generate attributes from the columns around a position.
 
-    `U...` conditions labels, `B...` label pairs, `*...` both, `T...` label pairs and longer label n-grams, up to
-    the order of a model. `%x[row,column]` is a cell, `%X` the same in lower case; `%t[row,column,"re"]` is true or
-    false, `%m[row,column,"re"]` the matching text; `@row` counts from the ends of the sequence. Functions of words:
-    `%l` lower case, `%p[row,column,n]` and `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c`
-    classes of characters, `%n` length, `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource
-    of that name (one of `resources`), `%D` in lower case. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the
-    cells beyond the ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti,
-    not characters; parts of a split character are written as \\xd0.
+    `U...` conditions labels, `B...` label pairs, `*...` both, and `T...` label pairs and longer label n-grams, up to
+    the order of a model. `%x[row,column]` is a cell, and `%X` is the same in lower case. `%t[row,column,"re"]` tells
+    whether the regular expression matches (true or false), and `%m[row,column,"re"]` is the matching text. `@row`
+    counts from the ends of the sequence. Functions of words are: `%l` lower case, `%p[row,column,n]` and
+    `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length,
+    `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource of that name (one of `resources`),
+    and `%D` does so in lower case. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the cells beyond the ends:
+    'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti, not characters; parts of
+    a split character are written as \\xd0.
     """
 
     @classmethod
@@ -53,8 +54,8 @@ class Template(_core.Template):
         *,
         bytes: bool = False,
     ) -> Template:
-        """A template from a `Template`, its lines, or the name of its file; with resources. A `Template` keeps its own
-        settings unless `boundary` and `bytes` say otherwise.
+        """Make a template from a `Template`, its lines, or the name of its file, with these resources. A `Template`
+        keeps its own settings unless `boundary` and `bytes` say otherwise.
 
         Text of several lines is the template itself; a single line is a file name if the file exists, else a template.
         """
@@ -87,7 +88,8 @@ class Template(_core.Template):
 
     @classmethod
     def of_columns(cls, n_columns: int) -> Template:
-        """Every column of the position itself and the bias, all of them conditioning labels and pairs."""
+        """A template of every column of the position itself and the bias, all of which condition labels and label
+        pairs."""
         return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")
 
     @classmethod
@@ -95,7 +97,7 @@ class Template(_core.Template):
         """A ready-made template: "words", "tagging", "letters", "documents" for rows of `with_mentions`, or "columns"
         for rows of `n_columns` columns. It has lines for all `resources`.
 
-        `.text` has its lines, to print or to change.
+        Its lines are in `.text`, to print or to change.
         """
         text = preset(name, n_columns, "preset", resources)
         return cls(text, source=f"preset {name}", resources=resources)
@@ -106,9 +108,9 @@ class Template(_core.Template):
         return attribute[:1] in ("B", "b", "T", "t", "*")
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
-        """The ids of the attributes that condition label n-grams of three labels or more: those of the lines `T...`;
-        without such lines, those that occur at every position; or None if no attribute does, which means all that
-        condition pairs."""
+        """The ids of the attributes that condition label n-grams of three labels or more. They come from the lines
+        `T...` or, without such lines, are the attributes that occur at every position. None means that there are none:
+        then all attributes that condition label pairs also condition longer n-grams."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]
             return [k for k, name in enumerate(names) if name[:1] in ("T", "t")]
@@ -118,5 +120,5 @@ class Template(_core.Template):
         return [k for k in found if k is not None] or None
 
     def __reduce__(self) -> tuple[Any, tuple[str, str, str, bool, list[Any]]]:
-        """For pickle and copy, which scikit-learn uses to clone the parameters of estimators."""
+        """Support pickle and copy, which scikit-learn uses to clone the parameters of estimators."""
         return type(self), (self.text, self.boundary, "template", self.bytes, self.resources)
