@@ -1,4 +1,4 @@
-// Reinterprets the bits of a number as another type: std::bit_cast, which Emscripten's C++ library still lacks.
+// Reinterprets the bits of a number as another type, like std::bit_cast, which Emscripten's C++ library still lacks.
 #pragma once
 
 #include <cstring>

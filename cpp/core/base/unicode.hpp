@@ -5,7 +5,7 @@
 
 namespace sparsecrf {
 
-// By general category: Lu and Lt, Ll, other letters, N, P, S, M, everything else.
+// By general category, in this order: Lu and Lt, Ll, other letters, N, P, S, M, everything else.
 enum class CharClass : std::uint8_t { upper, lower, letter, number, punctuation, symbol, mark, rest };
 
 CharClass class_of(char32_t code);

@@ -28,9 +28,9 @@ struct Back {
     std::uint32_t state, label;  // the previous state, and the label of the move
 };
 
-// Computes the best prefix of every state after a position from those before it. Only a few moves (r, a) have an arc.
-// Among all states r with the last label y' and no arc for a, the best one is sufficient. States are visited from best
-// to worst until every label a has met one without an arc.
+// Computes the best prefix of every state after a position from the best prefixes before it. Only a few moves (r, a)
+// have an arc. Among all states r with the last label y' and no arc for a, the best one is sufficient. States are
+// visited from best to worst until every label a has met one without an arc.
 class NgramStep {
    public:
     explicit NgramStep(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)), seen_(n_labels_, kNoString) {}

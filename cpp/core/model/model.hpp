@@ -100,7 +100,7 @@ class Model {
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 
-    // Labels complete records in one of the formats of record_reader; best labels only. nullopt if a record is not
+    // Labels complete records in one of the formats of record_reader with their best labels. nullopt if a record is not
     // plain or does not match the model, or if the model needs a corpus.
     std::optional<std::string> label_records(std::string_view piece, std::string_view format, std::string_view field,
                                              std::int64_t line) const;

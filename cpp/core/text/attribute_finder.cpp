@@ -127,7 +127,8 @@ void AttributeFinder::find(const Rows& rows, const StringTable& table, const Abs
         find_at(t, rows, t > 0 || start, ids.data() + first + static_cast<std::size_t>(t) * order_.size());
         for (; fetched < asked_.size(); ++fetched) table.prefetch(asked_[fetched].hash);
     }
-    // Lookups are prefetched in stages: slots above; offsets and then texts here, if the table is larger than a cache.
+    // Lookups are prefetched in stages: slots were prefetched above; if the table is larger than a cache, offsets and
+    // then texts are prefetched here.
     const std::size_t ahead = table.size() > kSmallTable ? 6 : 0;
     for (std::size_t k = 0; k < asked_.size() + 2 * ahead; ++k) {
         if (ahead > 0 && k < asked_.size()) table.prefetch_offset(asked_[k].hash);

@@ -1,4 +1,4 @@
-// Rows of column files that were seen before, by the text of their line: a line that recurs takes one lookup and is
+// A cache of the rows of column files, keyed by the text of the line: a line that recurs takes one lookup and is
 // neither split nor hashed cell by cell.
 #pragma once
 

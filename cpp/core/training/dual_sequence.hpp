@@ -58,9 +58,10 @@ class DualSequence {
 
     // Sums d [T - 1, Y Y] over the positions of each list.
     void sum_pairs(const double* d);
-    // The distinct pair rows (DualSpace::Z_pairs) of the sequence's attributes, and the change of E_u F in them: sum_t
-    // v d_t for nodes d [T, Yp] and the sums of sum_pairs, into out [rows, pairs].
+    // The distinct pair rows (DualSpace::Z_pairs) of the sequence's attributes.
     const std::vector<std::uint32_t>& pair_rows() const { return rows_; }
+    // The change of E_u F in these rows: sum_t v d_t, from nodes d [T, Yp] and the sums of sum_pairs.
+    // out: [rows, pairs]
     void sum_by_row(const double* nodes, AlignedVector<double>& out);
     // Prepares only the lists of positions and pair_rows(), which do not depend on the weights.
     void take(std::int64_t i);

@@ -49,7 +49,7 @@ class Descent {
         measure();
     }
 
-    // One full sweep: moves[k] becomes |change| * curvature / unit of each feature.
+    // Runs one full sweep. Sets moves[k] to |change| * curvature / unit of feature k.
     void sweep(std::span<double> moves) {
         std::fill(moves.begin(), moves.end(), 0.0);
         for (std::size_t k = 0; k < n_; ++k) {

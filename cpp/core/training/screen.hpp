@@ -8,7 +8,7 @@
 //
 // A sharded corpus needs the sums over all shards, but each shard knows only its own a_s. Let m_s be the mass of x in
 // shard s (the sum of |w v|) and M the mass in all shards: a_s / m_s is a mean probability. Shard s reports a_s if it
-// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, whatever the other shards have,
+// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, regardless of the other shards,
 //     sum_s a_s  <=  sum_{s that report} a_s  +  c b (1 - sum_{s that report} m_s / M)  =: U,
 // and a cell that no shard reports has U = c b <= b. The cells with U > b therefore include all cells whose sum exceeds
 // b, and few others. How much is reported depends on the mean probabilities of the cells, not on the number of shards.
