@@ -1,5 +1,5 @@
-// Vectors whose storage starts on a cache line. On Linux, large ones use huge pages: page faults and misses of the
-// address translation took a twentieth of the time of dual ascent.
+// Vectors whose storage starts on a cache line. On Linux, large ones use huge pages: page faults and TLB misses took a
+// twentieth of the time of dual ascent.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace sparsecrf {
 
-// Asks for huge pages for large memory. Only a hint: where it fails, pages are small.
+// Requests huge pages for a large allocation. This is only a hint: if it fails, pages stay small.
 inline void use_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     constexpr std::size_t kLarge = std::size_t{4} << 20, kPage = 4096;
@@ -23,7 +23,8 @@ inline void use_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::
 #endif
 }
 
-// Returns memory that is no longer read to the system before it is freed, except for the first and last page.
+// Gives the pages of memory whose content is no longer needed back to the system, except for the first and the last,
+// before the memory is freed.
 inline void give_back([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
     constexpr std::size_t kPage = 4096;

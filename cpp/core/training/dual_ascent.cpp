@@ -18,7 +18,7 @@ constexpr double kUniform = 0.25;             // added to the gaps when drawing 
 constexpr int kShares = 40;                   // mixing weights of the model tried at the start, 1/40 to 1
 constexpr int kBatch = 8;                     // sequences per batch
 constexpr int kMostShares = 32;               // of the rows of Z; more than threads, since a batch uses them unevenly
-constexpr std::int64_t kTokensAtOnce = 8192;  // between two looks at the clock
+constexpr std::int64_t kTokensAtOnce = 8192;  // between two readings of the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
 const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
@@ -62,7 +62,7 @@ void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
         steps_[static_cast<std::size_t>(thread)].take_model(u_.counting[static_cast<std::size_t>(j)]);
     });
     certify();
-    // With a share s of the model, G is s times that of the model, and the entropy is at least s times the model's.
+    // With a share s of the model, G is s times the model's G, and the entropy is at least s times the model's.
     const double entropy = u_.total_entropy();
     double best = 0.0, share = 0.0;
     for (int k = 1; k <= kShares; ++k) {
@@ -140,7 +140,7 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
         const std::size_t end = end_of_batch(sequences, n);
         std::vector<std::int64_t>& batch =
             batches.emplace_back(sequences.begin() + static_cast<long>(n), sequences.begin() + static_cast<long>(end));
-        // Longest sequences first, so that threads finish at about the same time.
+        // Take the longest sequences first, so that threads finish at about the same time.
         std::stable_sort(batch.begin(), batch.end(), [&](std::int64_t a, std::int64_t b) {
             return space_.corpus.length(a) > space_.corpus.length(b);
         });
@@ -201,7 +201,7 @@ double DualAscent::certify() {
     return u_.total_entropy() - conjugate;
 }
 
-// Adds the changes of the first n steps: item 0 to the pair rows, the others each to a share of the rows of Z.
+// Adds the changes of the first n steps: item 0 to the pair rows, every other item to a share of the rows of Z.
 void DualAscent::add_to_Z(std::size_t n, int item) {
     for (std::size_t j = 0; j < n; ++j) {
         if (item == 0) {

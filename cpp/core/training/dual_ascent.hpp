@@ -28,19 +28,19 @@ class DualAscent {
     // Starts from u_i = (1 - s) data + s model at these weights instead, with s chosen from a grid.
     void start(const FeatureSet& features, std::span<const double> w);
 
-    // The sequences of an epoch, determined by seed and epoch: either a random permutation of all with positive weight,
-    // or the same number drawn in proportion to their last known gaps.
+    // The sequences of an epoch, determined by seed and epoch: either a random permutation of all sequences with
+    // positive weight, or the same number drawn in proportion to their last known gaps.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch, bool by_gaps) const;
-    // Called after the first batches and then a few times a second, with the number of steps done; returning false stops
-    // the run.
+    // Called after the first batches and then a few times a second, with the number of steps done; returning false
+    // stops the run.
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
 
     // From now on, no batch lowers D (dual_step.hpp); steps become shorter.
     void never_descend();
 
-    // Moves the proximal center to theta (DualSpace); call it between epochs. kappa is this fraction of the mean
-    // entropy of a token, times the mass of the attribute.
+    // Moves the proximal center to theta (DualSpace); call it between epochs. kappa is `share` times the mean entropy
+    // of a token times the mass of the attribute.
     void recenter(double share);
 
     // Loss and penalty at theta, D, and the recomputed sum of the gaps of all sequences: P - D with the proximal term.

@@ -36,7 +36,7 @@ class DualDistributions {
     void read_pairs(std::int64_t i, AlignedVector<double>& out) const;
     // Stores n_pairs(i) numbers; as floats, those below 1e-30 become zero, because very small floats are slow.
     void write_pairs(std::int64_t i, const double* from);
-    const float* prefetched_pairs(std::int64_t i) const;  // where they begin in memory, whatever their type
+    const float* prefetched_pairs(std::int64_t i) const;  // their address in memory, as float or double
     void use_doubles();
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
     std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }

@@ -6,10 +6,10 @@
 //
 //     f_r(Z + sum_j d_j) <= (1/n_r) sum_j f_r(Z + n_r d_j)
 //
-// so line searches in which a change of row r counts m_r = n_r times never lower D together. The changes of different
-// sequences partly cancel, so m_r is about half as large at first (DualSpace::set_times): for a quadratic f this is
-// still an ascent, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets m_r =
-// n_r.
+// so the steps of a batch never lower D if every line search counts a change of row r m_r = n_r times. The changes of
+// different sequences partly cancel, so m_r is about half as large at first (DualSpace::set_times): for a quadratic f
+// this is still an ascent, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets
+// m_r = n_r.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class DualStep {
     double find_gap(std::int64_t i);
     // u_i = the model.
     void take_model(std::int64_t i);
-    // Makes u_i consistent and computes its entropy, and w_i (E_{u_i} F - F_i) as the change of Z: its sum over all
+    // Makes u_i consistent, computes its entropy, and sets the change of Z to w_i (E_{u_i} F - F_i), whose sum over all
     // sequences is G. Does not take a step.
     void certify(std::int64_t i);
     // Adds the change to the rows first <= r < end of Z, and to the pair rows.
