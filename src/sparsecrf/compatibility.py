@@ -107,7 +107,7 @@ class Capabilities(NamedTuple):
     refuses: Mapping[Trait, str] = MappingProxyType({})
 
     def conflicts(self, others: Iterable[Capabilities]) -> bool:
-        """Whether one of the others has a trait that this one excludes."""
+        """Whether any of `others` has a trait that this choice excludes."""
         return any(self.refuses.keys() & other.has for other in others)
 
 

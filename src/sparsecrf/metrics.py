@@ -47,8 +47,8 @@ class ChunkScore:
 class Evaluation:
     """Scores of predicted labels. Sequences are added one at a time and not kept.
 
-    The labels of all sequences together decide what the scheme `auto` means, so read scores only after adding the last
-    one.
+    The labels of all sequences together decide what the scheme `auto` means, so the scores are final only after the
+    last sequence.
     """
 
     def __init__(self, scheme: str | Scheme = Scheme.AUTO) -> None:

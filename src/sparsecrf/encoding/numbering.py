@@ -46,12 +46,12 @@ class Numbering(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """The number of unigram features of an attribute, including those of label parts."""
+        """The number of unigram features of an attribute, including features of label parts."""
         return self.n_labels + self.n_parts
 
     @property
     def pairs(self) -> int:
-        """The number of label pairs of an attribute, including those after the start."""
+        """The number of label pairs of an attribute, including pairs after the start."""
         return (self.n_labels + 1) * self.n_labels
 
     @property

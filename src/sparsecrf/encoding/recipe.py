@@ -1,4 +1,4 @@
-"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask all read data with one."""
+"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask read all data with it."""
 
 from __future__ import annotations
 

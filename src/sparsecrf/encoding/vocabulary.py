@@ -30,7 +30,7 @@ _END = object()
 
 
 class Vocabulary:
-    """Labels and attributes by id. `encode` with grow=True adds new ones; the vocabulary of a model cannot grow."""
+    """Labels and attributes by id. `encode` with grow=True adds new names; the vocabulary of a model cannot grow."""
 
     def __init__(
         self,

@@ -110,7 +110,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> NDArray[Any]:
         """The marginal probabilities P(y_t = y) of each sequence: an array of float64[T, Y], with the labels in the
-        order of `classes_`. With `constrain` (see `predict`), only valid label sequences have a probability.
+        order of `classes_`. With `constrain` (see `predict`), only valid label sequences count.
 
         With `lengths` or `sentences`, X is flat, and the result is one float64[T, Y] for all tokens.
         """
@@ -139,8 +139,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        With `constrain` (see `predict`), they are the k best valid label sequences, and probabilities are among valid
-        ones.
+        With `constrain` (see `predict`), only valid label sequences are considered, also for the probabilities.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 

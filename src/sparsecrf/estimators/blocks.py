@@ -13,7 +13,7 @@ from sparsecrf._core import InputError
 
 #: Tokens of a block that is labelled without a corpus: few enough for the encoder to keep them all as text.
 QUICK_TOKENS = 2048
-#: Tokens of a block that becomes a corpus of its own.
+#: Tokens of a block that becomes a separate corpus.
 CORPUS_TOKENS = 1 << 16
 
 _NUMBER = re.compile(r"^sequence (\d+)")

@@ -270,7 +270,7 @@ class CRF(BaseCRF):
                 rho1=falling(rho1s),
                 dev=data.dev,
                 error=score,
-                make_model=partial(data.model, compacted=False),  # attributes are those of the fits
+                make_model=partial(data.model, compacted=False),  # keeps all attributes of the fits
                 each=watch.each,
                 callback=watch.callback,
                 **self._options_for(data),

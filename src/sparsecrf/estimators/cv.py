@@ -169,7 +169,7 @@ class CRFCV(BaseCRF):
 
 
 def _in_corpus(folds: Iterable[tuple[Any, Any]], places: Sequence[int]) -> Iterator[tuple[Numbers, Numbers]]:
-    """Folds of the sequences of X as folds of the corpus, which lacks those without tokens."""
+    """Convert folds of the sequences of X to folds of the corpus, which has no sequences without tokens."""
     of_corpus = np.array(places, dtype=np.int64)
     for fold in folds:
         train, left_out = (of_corpus[np.asarray(part)] for part in fold)

@@ -101,7 +101,7 @@ def labels_in(y: Any) -> Any:
 
 
 def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
-    """The share of equal values among those present in both columns; 0 if no value is."""
+    """The share of equal values among the rows with a value in both columns; 0 if there are no such rows."""
     both = [(a, b) for a, b in zip(column, values, strict=True) if not is_missing(a) and not is_missing(b)]
     return sum(bool(a == b) for a, b in both) / len(both) if both else 0.0
 

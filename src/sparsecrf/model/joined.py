@@ -75,8 +75,8 @@ def _attributes(model: Model) -> NDArray[np.int32]:
 
 
 def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
-    """Add the weight of (x, part) to that of (x, y) for every label y that has the part, and the weight of a pair of
-    classes to all pairs of their labels. Scores stay the same."""
+    """Add the weight of (x, part) to the weight of (x, y) for every label y that has the part, and the weight of a pair
+    of classes to all pairs of their labels. Scores stay the same."""
     Y = features.n_labels
     new = Numbering(Y, features.n_attributes)
     n, n_pairs = features.n_unigram, features.n_unigram + features.n_bigram

@@ -46,7 +46,7 @@ _OPTIONS = ("template", "n_columns", "training", "dense", "label_parts", "vector
 
 
 class Model(AnsweringModel):
-    """A linear-chain CRF with fixed weights. Immutable, so threads may share one."""
+    """A linear-chain CRF with fixed weights. A model is immutable, so threads may share it."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Model(AnsweringModel):
         """Make a model from weights by name: unigram[attribute, label], bigram[attribute, previous, label].
 
         The previous label None is the start of the sequence. `bigrams` says which attributes condition label
-        pairs; by default, those with a bigram weight.
+        pairs; by default, the attributes with a bigram weight do.
         """
         bigram = bigram or {}
         conditioning = frozenset(x for x, _, _ in bigram)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RecordLabeller:
-    """Labels pieces of files. Threads may share one."""
+    """Labels pieces of files. Threads may share a labeller."""
 
     def __init__(
         self,

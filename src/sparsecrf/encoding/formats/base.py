@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 
     template: Template | None = None  #: None if it is not known yet, or if the files contain attributes
     n_columns: int = 0  #: columns of each line, including the label; 0 if it is not known yet, or without columns
-    ragged: bool = False  #: lines may have other columns between those that the template needs and the label
+    ragged: bool = False  #: lines may have further columns between the template's columns and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
 
