@@ -7,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Decompresses. Throws InputError unless `packed` is a complete zlib stream with a correct checksum, and if the result
+// Decompresses. Throws InputError if `packed` is not a complete zlib stream with a correct checksum, or if the result
 // would exceed `most` bytes.
 std::string inflate(std::string_view packed, std::size_t most);
 

@@ -173,7 +173,8 @@ void Transition::Bundles::clear() {
     places.clear();
 }
 
-// Bundles four lines at a time in ascending order of length: little padding, and consecutive loops of equal length.
+// Bundles four lines at a time in ascending order of length, so that there is little padding and consecutive loops have
+// similar lengths.
 void Transition::lay_bundles(Bundles& bundles, bool by_column) const {
     const LabelPairs numbers(n_labels_);
     const std::vector<std::uint32_t>& start = by_column ? column_ptr_ : row_ptr_;

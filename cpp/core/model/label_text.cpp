@@ -56,7 +56,7 @@ struct Writer {
         out += '\n';
     }
 
-    // Only lines and labels. endings: by label, separator, label and line feed; first those after a space.
+    // Writes only lines and labels. endings: by label, separator, label and line feed; first those after a space.
     void plain_sequence(std::span<const std::string> endings, std::span<const std::int32_t> path) {
         std::size_t most = 1;
         for (const std::string_view line : lines) most += line.size();
