@@ -19,7 +19,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:
-    """Numbers of the features with an empirical count C >= at_least; counts are of values and sequence weights."""
+    """Numbers of the features with an empirical count C >= at_least; C sums values times sequence weights."""
     if not at_least > 0:
         raise InputError(f"at_least: expected a number above 0, found {at_least}")
     observed = FeatureSet.observed(corpus)
@@ -29,10 +29,10 @@ def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:
 def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
     """Numbers of the observed features of the `top_n` blocks that tell most about the label.
 
-    A block is one attribute with all labels, or one with all label pairs; it is ranked by the mutual information
-    between the presence of the attribute and the label (`information`). An attribute that always occurs has no
-    information, although its weights are the label frequencies or the plain transitions: its block is kept, beyond the
-    `top_n`.
+    A block is one attribute with all labels, or one attribute with all label pairs. Blocks are ranked by the mutual
+    information between the presence of the attribute and the label (`information`). An attribute that always occurs has
+    no information, although its weights describe the label frequencies or the plain transitions, so its block is kept
+    in addition to the `top_n`.
     """
     if top_n < 0:
         raise InputError(f"top_n: expected at least 0, found {top_n}")
@@ -50,10 +50,10 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
 
         I(x; y) = sum_y { n(x,y)/N log [n(x,y) N / (n(x) n(y))] + n(-x,y)/N log [n(-x,y) N / (n(-x) n(y))] }
 
-    over the N tokens with a known label and a list that is not empty: n(x,y) of them have attribute x and label y,
-    n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). It is infinite for an
-    attribute that occurs at all of these tokens. Sequence weights are ignored, and so is the value of an attribute
-    unless it is 0.
+    N is the number of tokens with a known label and a nonempty list; n(x,y) of them have attribute x and label y, and
+    n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). For an attribute that
+    occurs at all of these tokens, the result is infinite. Sequence weights are ignored, and so is the value of an
+    attribute unless it is 0.
     """
     arrays = corpus.to_arrays()
     unigram, bigram = (
@@ -98,8 +98,8 @@ def threshold(
 ) -> Fit:
     """`found` without its weights |w| < cut, or with only its `keep` largest weights.
 
-    Objective and certificate are those of the smaller model. With `refit`, training continues from there; `options` are
-    those of `fit`.
+    The objective and the certificate refer to the smaller model. With `refit`, training continues from there; `options`
+    are those of `fit`.
     """
     if (cut is None) == (keep is None):
         raise InputError(f"threshold: expected either cut or keep, found cut={cut} and keep={keep}")

@@ -54,7 +54,7 @@ class HMM:
         return _named(x, self.symbols), _named(y, self.labels)
 
     def bayes_error(self) -> float:
-        """The smallest token error any labelling rule can have: 1 - mean_t E max_y P(y_t = y | x), exactly.
+        """The smallest token error that any labelling rule can have: 1 - mean_t E max_y P(y_t = y | x), exactly.
 
         The sum runs over all X^T sequences of symbols: P(x, y_t = y) = alpha_t(y) beta_t(y), with one row of
         alpha_t for every x_1..x_t and one row of beta_t for every x_{t+1}..x_T.
@@ -101,13 +101,15 @@ class HMM:
 def paper_hmm() -> HMM:
     """The paper's HMM: 6 labels, 5 symbols, sequences of 5, Bayes error 15.4 %.
 
-    The paper describes it in words. The description leaves little choice:
-    - Transitions are uniform except for two label pairs. Rows sum to one, so both are in the same row: one exceeds 1/6
-    by the amount by which the other falls short of it.
-    - Six dominant emissions and five symbols: two labels share a symbol. They are the "very ambiguous" ones,
-      told apart by that one row of transitions alone.
-    This leaves two numbers and one equation, bayes_error() = 0.154. The likelier pair has 0.3, a choice (0.28 to
-    0.33 would do, dominant emissions being 0.997 to 0.989); the root is then 0.99399; 0.994 gives 15.400 %.
+    The paper describes the HMM in words, which leaves little choice:
+
+    - Transitions are uniform except for two label pairs. Rows sum to one, so both pairs are in the same row: one
+      exceeds 1/6 by the amount by which the other falls short of it.
+    - There are six dominant emissions and five symbols, so two labels share a symbol. These are the "very ambiguous"
+      labels: only that one row of transitions distinguishes them.
+
+    This leaves two numbers and one equation, bayes_error() = 0.154. We chose 0.3 for the likelier pair (0.28 to 0.33
+    would also work, with dominant emissions of 0.997 to 0.989). The root is then 0.99399; 0.994 gives 15.400 %.
     """
     labels, symbols = tuple("ABCDEF"), tuple("abcde")
     dominant, likely = 0.994, 0.3
@@ -131,7 +133,7 @@ def _named(ids: NDArray[np.intp], names: tuple[str, ...]) -> list[list[str]]:
 
 
 def _relative(logs: FloatArray) -> list[float]:
-    """The logarithms minus the most frequent one, row by row in one list."""
+    """The logarithms minus the most frequent logarithm, row by row in one list."""
     values = logs.ravel().tolist()
     usual = Counter(values).most_common(1)[0][0]
     return [value - usual for value in values]

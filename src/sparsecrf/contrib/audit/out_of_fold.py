@@ -1,4 +1,4 @@
-"""Holds out each fold in turn and judges it with a model trained on the others."""
+"""Holds out each fold in turn and judges it with a model trained on the other folds."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Window(NamedTuple):
 
     start: int  #: first token of the span
     end: int
-    first: int  #: range of tokens that is judged: the span, and a token on either side that is in no span
-    last: int  #: the token after the last
+    first: int  #: first token that is judged: the span, or the token before it if that is in no span
+    last: int  #: the token after the last one that is judged, which may be the token after the span
 
 
 class Spans:
-    """Finds the spans of label sequences, given the labels of a data set; they are those of `Model.spans`: chunks or,
-    if labels do not encode chunks, runs of equal labels."""
+    """Finds the spans of label sequences, given the labels of a data set. Spans are defined as for `Model.spans`:
+    chunks or, if labels do not encode chunks, runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         self._reader = SpanReader(labels, scheme)
@@ -49,7 +49,7 @@ class Spans:
         return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
 
     def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
-        """The spans of the given labels of a sequence, followed by the spans of the best labels that overlap none of
+        """The spans of a sequence's given labels, followed by those spans of the best labels that overlap none of
         them."""
         own = self._reader.places_of(given)
         for a, b, _ in own:
@@ -87,9 +87,9 @@ def judged_folds(
     scheme: str | Scheme = Scheme.AUTO,
     **options: Any,
 ) -> Iterator[Judged]:
-    """Judge fold by fold. Each fit starts from the weights of the one before; the problem is convex, so this only saves
-    time. `groups` has a value for each sequence; sequences with the same value are held out together. `scheme` says how
-    labels encode spans. `options` are as for `fit`. Raises KeyboardInterrupt for a fit that was interrupted.
+    """Judge fold by fold. Each fit starts from the weights of the previous one; the problem is convex, so this only
+    saves time. `groups` has a value for each sequence; sequences with the same value are held out together. `scheme`
+    says how labels encode spans. `options` are as for `fit`. Raises KeyboardInterrupt if a fit is interrupted.
     """
     corpus, start = data.corpus, None
     if corpus.n_labels < 2:
@@ -127,8 +127,8 @@ def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
 
 
 def _sequence_numbers(data: Dataset) -> Numbers:
-    """Maps sequence numbers in the corpus to numbers among all sequences: those without tokens are not in the
-    corpus."""
+    """Maps sequence numbers in the corpus to numbers among all sequences: the corpus lacks sequences without
+    tokens."""
     if not len(data.places):
         return np.arange(data.corpus.n_sequences)
     return np.flatnonzero(np.asarray(data.places) >= 0)
@@ -209,7 +209,7 @@ def audit(
 ) -> Audit:
     """Find labels that are probably wrong.
 
-    Sequences are assigned to `folds`; each fold is judged by a model that was trained on the others, so that no model
+    Sequences are assigned to `folds` folds. A model that was trained on the other folds judges each fold, so no model
     has learnt the label that it judges. The result ranks all tokens and all spans, the most suspicious first, each with
     the label that the model would assign.
 

@@ -1,4 +1,4 @@
-"""An audit as JSON lines, as a table, and as the data with further columns."""
+"""Writes an audit as JSON lines, as a table, or as the data with additional columns."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def table_rows(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterato
 
 
 def columns(audit: Audit, sequences: Sequence[Any]) -> Iterator[str]:
-    """All sequences in column format: the columns of a token, its label, the suggested label, the score. Tokens that
-    were not judged have - and 0."""
+    """All sequences in column format: the columns of a token, its label, the suggested label, the score. For tokens
+    that were not judged, the last two are - and 0."""
     of_token = {(s.sequence, s.token): s for s in audit.tokens}
     for i, tokens in enumerate(sequences):
         for t, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""An audit as one HTML page: each suspect in its sentence, with the evidence for either label. It has no script."""
+"""Shows an audit as one HTML page without scripts: each suspect in its sentence, with the evidence for either label."""
 
 from __future__ import annotations
 

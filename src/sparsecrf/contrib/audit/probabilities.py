@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
     """float64[P, Y]: P(y_t = y | x, given labels of all other tokens), for features of at most `reach` labels.
 
-    A label depends on the `reach` - 1 labels before and after it. So tokens whose distance is `reach` can be free at
-    the same time: `reach` runs of forward-backward are enough for all tokens. Missing labels are summed over.
+    A label depends on the `reach` - 1 labels before and after it, so tokens at a distance of `reach` can be free at the
+    same time: `reach` runs of forward-backward are enough for all tokens. Missing labels are summed over.
     """
     lengths = np.diff(corpus.offsets)
     place = np.arange(corpus.n_tokens) - np.repeat(
@@ -44,8 +44,8 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
 def span_log_probs(
     chain: Chain, corpus: Corpus, sequences: NDArray[np.int64], windows: Sequence[tuple[int, int]]
 ) -> tuple[Floats, Floats]:
-    """log P of the given labels of tokens a to b - 1 (a window of each of these sequences), without the other labels
-    and given them."""
+    """log P of the given labels of tokens a to b - 1 (one window for each of these sequences): without the other
+    labels, and given the other labels."""
     copies = corpus.subset(sequences)
     inside = np.zeros(copies.n_tokens, dtype=np.bool_)
     for begin, (a, b) in zip(copies.offsets[:-1].tolist(), windows, strict=True):

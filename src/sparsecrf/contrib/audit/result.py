@@ -14,23 +14,23 @@ class Suspect(NamedTuple):
     """A given label, of a token or a span, and how suspicious it is."""
 
     sequence: int  #: from 0
-    token: int  #: counted from 0; of a span, its first token
-    end: int  #: the token after the last
+    token: int  #: counted from 0; for a span, its first token
+    end: int  #: the token after the last one
     label: Any  #: the given label; for a span, its type
     suggested: Any  #: the best other label; for a span, the types of the best labels of its tokens and their neighbours
-    score: float  #: -log `probability` - 1/2 log `given_others`, of spans - log `given_others` - 1/2 log `probability`
+    score: float  #: -log `probability` - 1/2 log `given_others`; for spans -log `given_others` - 1/2 log `probability`
     probability: float  #: marginal probability of the given label
     given_others: float  #: probability of the given label if all others are right
 
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """Given labels by suspicion."""
+    """Given labels, the most suspicious first."""
 
     tokens: list[Suspect]  #: all tokens whose label is known, the most suspicious first
-    spans: list[Suspect]  #: spans of the given labels and spans that models find instead; the same order
+    spans: list[Suspect]  #: spans of the given labels and spans that models find instead, in the same order
     n_sequences: int  #: number of sequences in the data
-    models: Sequence[Model] = ()  #: the models that judged, one for each fold
+    models: Sequence[Model] = ()  #: the models that judged the folds, one for each
     fold: dict[int, int] = field(default_factory=dict)  #: by sequence: the number of the model that judged it
 
     @property
@@ -39,7 +39,7 @@ class Audit:
         return len(self.fold) == self.n_sequences
 
     def model_for(self, suspect: Suspect) -> Model:
-        """The model that judged it, which was trained without its sequence."""
+        """The model that judged the suspect, which was trained without its sequence."""
         return self.models[self.fold[suspect.sequence]]
 
     def to_frame(self, *, spans: bool = False) -> Any:

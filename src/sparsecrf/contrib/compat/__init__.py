@@ -1,4 +1,4 @@
-"""python-crfsuite's and sklearn-crfsuite's interfaces: existing programs need only a different import line.
+"""The interfaces of python-crfsuite and sklearn-crfsuite: existing programs need only a different import line.
 
     import sparsecrf.contrib.compat as pycrfsuite              # Trainer, Tagger, ItemSequence
     import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF
@@ -6,7 +6,7 @@
 
 The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Models are saved in
 sparsecrf's format; CRFsuite's files can be opened, and written on request. `install` registers these classes under the
-originals' names, for pickles of the originals and for libraries that import them.
+names of the original classes, for pickles of these and for libraries that import them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sparsecrf.contrib.compat.trainer import LinePerIterationTrainer, Trainer
 from sparsecrf.contrib.compat.training_log import TrainLogParser
 from sparsecrf.model import Model
 
-#: Constructor parameters whose names differ from CRFsuite's; calibration_NAME is calibration.NAME there.
+#: Constructor parameters whose names differ from CRFsuite's; it writes calibration_NAME as calibration.NAME.
 _CRFSUITE_NAMES = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",
@@ -39,7 +39,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     `modelfile.name` (`keep_tempfiles`: keep it when the estimator is deleted).
     """
 
-    # Parameters that are not those of CRFsuite.
+    # Parameters that CRFsuite does not have.
     algorithm: str | None
     verbose: bool
     model_filename: str | os.PathLike[str] | None
@@ -121,7 +121,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"trainer_cls: expected a subclass of sparsecrf.contrib.compat.Trainer, found {chosen!r}")
         return chosen(algorithm=self.algorithm, params=params, verbose=self.verbose)
 
-    # ---- Answers
+    # ---- Predictions
 
     def predict(self, X: Iterable[Iterable[Any]]) -> Objects:
         """The labels of each sequence: an array of lists, of two dimensions if all sequences have the same length."""
@@ -141,7 +141,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(items))]
 
     def score(self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]]) -> float:
-        """Share of tokens with the right label. `compat.metrics` has others."""
+        """Share of tokens with the right label. `compat.metrics` has other scores."""
         return flat_accuracy_score(y, self.predict(X))
 
     def _fitted_tagger(self) -> Tagger:
@@ -149,7 +149,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise NotFittedError("CRF: expected a fitted model or a model_filename, found neither: call fit first")
         return self.tagger_
 
-    # ---- The model: None until there is one
+    # ---- The model: None until the estimator is fitted
 
     @property
     def modelfile(self) -> FileResource:
@@ -223,7 +223,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return {name: value for name, value in super().__getstate__().items() if name not in gone}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickle of this class or (`compat.install`) of sklearn-crfsuite's, whose model is a file.
+        """Restore a pickle of this class or (with `compat.install`) of sklearn-crfsuite's class, whose model is a file.
 
         Up to version 0.3.6, some parameters were stored only in the file; missing ones get their defaults.
         """

@@ -1,9 +1,10 @@
 """The features that CRFsuite would make for a corpus.
 
-A state feature is an attribute and a label at the same position, a transition two consecutive labels; with
-`feature.possible_states` and `feature.possible_transitions`, any attribute with any label, and any two labels. Features
-whose count is at least `feature.minfreq`, 0 by default, are kept. A count is a sum of values, so an attribute of value
-0 makes a feature (the `False` of a dict), and one whose values add up to less than 0 does not.
+A state feature is an attribute and a label that occur at the same position; a transition is a pair of consecutive
+labels. With `feature.possible_states`, any attribute forms a feature with any label; with
+`feature.possible_transitions`, any two labels form a transition. Features whose count is at least `feature.minfreq`, 0
+by default, are kept. A count is a sum of values, so an attribute of value 0 (such as `False` in a dict) makes a
+feature, and an attribute whose values add up to less than 0 does not.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Encoded = TypeVar("Encoded")
 
 
 class ItemSequence:
-    """The attributes of a sequence, made once for many uses.
+    """The attributes of a sequence, prepared once for many uses.
 
     An item is a dict or a collection of names. In a dict, `{"a": 2.5}` is the attribute a with value 2.5, a bool has
     the value 1 or 0, `{"a": "b"}` is the attribute a:b with value 1, and dicts, lists and sets nest: `{"a": {"b": 2},
@@ -38,10 +38,10 @@ class ItemSequence:
 
 
 def tokens(xseq: Iterable[Any]) -> list[Any]:
-    """The items as the encoder takes them.
+    """The items in the form that the encoder takes.
 
-    It reads dicts and lists as `ItemSequence` does, but text is one attribute to it, where python-crfsuite sees a
-    collection of characters.
+    The encoder reads dicts and lists as `ItemSequence` does, but it treats text as one attribute, where python-crfsuite
+    sees a collection of characters.
     """
     if isinstance(xseq, ItemSequence):
         return list(xseq._items)
@@ -122,7 +122,7 @@ class Data:
     """Sequences are encoded immediately, so the caller may change its objects afterwards."""
 
     def __init__(self) -> None:
-        #: Of all groups: CRFsuite's models have the labels of the holdout group, too.
+        #: The labels of all groups: CRFsuite's models have the labels of the holdout group, too.
         self.vocabulary = Vocabulary(start=False)
         self._encoder = self._new_encoder()
         self._corpus: Corpus | None = None  # sequences encoded before the last `split`
@@ -168,7 +168,7 @@ class Data:
 
 
 def _joined(first: Corpus, second: Corpus) -> Corpus:
-    """The sequences of both; the second vocabulary extends the first. Neither has weights."""
+    """One corpus with the sequences of both; the second vocabulary extends the first. Neither has sequence weights."""
     import numpy as np
 
     a, b = first.to_arrays(), second.to_arrays()

@@ -1,4 +1,4 @@
-"""sklearn-crfsuite's metrics: scikit-learn's, over the tokens of all sequences. Options go to scikit-learn's."""
+"""sklearn-crfsuite's metrics: scikit-learn's metrics over the tokens of all sequences, with the same options."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ _DATA = "__FILE_RESOURCE_DATA__"  # the content of the file in pickles of sklear
 class FileResource:
     """A named file, or a temporary one that is created when its `name` is first read.
 
-    It is created in a temporary folder, in CRFsuite's format, so that other programs can open it. It is removed by
-    `cleanup` or when this object is deleted, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's class of
-    this name can be opened as this one (`sparsecrf.contrib.compat.install`).
+    The temporary file is in a temporary folder and in CRFsuite's format, so that other programs can open it. It is
+    removed by `cleanup` or when this object is deleted, unless `keep_tempfiles` is set. Pickles of sklearn-crfsuite's
+    class with the same name can be opened as this class (`sparsecrf.contrib.compat.install`).
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class FileResource:
         self.keep_tempfiles, self.suffix, self.prefix = keep_tempfiles, suffix, prefix
         self._name = filename
         self._content: bytes | None = None  # content of a file that is yet to be created
-        self._model: Model | None = None  # the same, not yet serialized
+        self._model: Model | None = None  # the model of such a file, not yet serialized
         self._remove: weakref.finalize[..., FileResource] | None = None
         self._descriptors: list[int] = []
 
@@ -97,7 +97,7 @@ class FileResource:
         self.ensure_name()
 
     def __getstate__(self) -> dict[str, Any]:
-        """As in sklearn-crfsuite: options, name, and the content of a temporary file."""
+        """The state has what sklearn-crfsuite's has: options, name, and the content of a temporary file."""
         state = {name: getattr(self, name) for name in ("auto", "keep_tempfiles", "suffix", "prefix")}
         return {**state, "name": None if self.auto else self._name, **({_DATA: self.content()} if self.auto else {})}
 

@@ -36,8 +36,8 @@ _MODULES = {
 def install() -> None:
     """Make `import pycrfsuite` and `import sklearn_crfsuite` give this package's classes from now on.
 
-    Use it for libraries that import the originals (call it before they do), and to open pickles of the originals'
-    classes, which name the originals' modules. The change lasts until the process ends. Modules are imported when they
+    Use it for libraries that import the original packages (call it before they do), and to open pickles of the original
+    classes, which name the original modules. The change lasts until the process ends. Modules are imported when they
     are first used: a program that only tags does not load scikit-learn.
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -60,7 +60,7 @@ class _Redirect(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # restore the spec of its own name: the import system has set that of the old one
+        module.__spec__ = self._spec  # restore the module's own spec, which the import system has overwritten
 
 
 class _Finder(Loader):

@@ -1,4 +1,4 @@
-"""CRFsuite's training parameters: names, defaults, and their meaning here, in one place.
+"""CRFsuite's training parameters: their names, their defaults, and their meaning in this package.
 
 CRFsuite minimises  loss + c1 |w|_1 + c2 |w|^2,  sparsecrf  loss + rho1 |w|_1 + rho2/2 |w|^2:  rho1 = c1, rho2 = 2 c2.
 """
@@ -126,8 +126,9 @@ class Settings:
     penalty: ElasticNet
     solver: str
     solver_options: Mapping[str, Any]
-    #: Fraction of `delta` used: the steps of `auto` differ from CRFsuite's. With all of it, runs without an l1 penalty
-    #: ended up to 5e-5 above CRFsuite's objective; with a quarter none did, at the cost of 10 % more iterations.
+    #: Fraction of `delta` used, because the steps of `auto` differ from CRFsuite's. With all of `delta`, runs without
+    #: an l1 penalty ended up to 5e-5 above CRFsuite's objective; with a quarter of it, none ended above, at the cost of
+    #: 10 % more iterations.
     delta_share: float
     max_iter: int | None
     tol: float  #: tolerance, as for `fit`
@@ -138,10 +139,10 @@ class Settings:
 def settings(values: Mapping[str, Any]) -> Settings:
     """Translate the parameters of `lbfgs` and `l2sgd`."""
     c1, c2 = values.get("c1", 0.0), values["c2"]
-    # Without a penalty, the number of iterations regularises, so CRFsuite's L-BFGS must be reproduced.
+    # Without a penalty, the number of iterations is the regulariser, so CRFsuite's L-BFGS must be reproduced.
     plain = c1 == c2 == 0
-    # If no weight is zero, the cost of a step grows with the memory: 8 takes a third more steps than 50, in half the
-    # time.
+    # If no weight is zero, the cost of a step grows with the memory: a memory of 8 takes a third more steps than 50,
+    # but half the time.
     auto = {"memory": 50 if c1 > 0 else 8}
     return Settings(
         penalty=ElasticNet(c1, 2 * c2),

@@ -1,4 +1,4 @@
-"""Training runs: CRFsuite's parameters and features in, weights out, iteration by iteration."""
+"""Training runs: compute weights from CRFsuite's parameters and features, and report every iteration."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
     stagnation = Stagnation(chosen.period, chosen.delta_share * chosen.delta)
     at: list[Point] = []
     began = time.perf_counter()
-    before = 0.0  # seconds until the last iteration
+    before = 0.0  # seconds until the end of the last iteration
 
     def callback(record: Mapping[str, Any]) -> bool:
         nonlocal before
@@ -108,7 +108,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         solver=solver,
         solver_options={} if certifies else chosen.solver_options,
         max_iter=chosen.max_iter,
-        # A solver with its own lower bound stops by that bound: its objective does not fall steadily enough for
+        # A solver with its own lower bound stops by that bound, because its objective does not fall steadily enough for
         # `delta`.
         tol=max(chosen.tol, chosen.delta_share * chosen.delta * chosen.period) if certifies else chosen.tol,
         callback=callback,
@@ -144,7 +144,7 @@ def learn_from_mistakes(
     names = ("type", "c", "error_sensitive", "variance", "gamma")
     options = {name: values[name] for name in names if name in values}
     learner = Online(corpus, space, RULES[algorithm], **options)
-    # AROW has no average; the norm in the log of a passive-aggressive run is that of the last weights.
+    # AROW does not average; the log of a passive-aggressive run shows the norm of the last weights.
     average = algorithm == "averaged-perceptron" or bool(values.get("averaging", False))
     epsilon, stopped_by, done = values["epsilon"], "max_iter", 0
     w = np.zeros(len(numbers))

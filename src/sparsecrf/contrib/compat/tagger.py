@@ -39,8 +39,8 @@ class CrfsuiteFile:
         return from_binary(self._content, self._source)
 
     def part_for(self, items: list[Any]) -> tuple[Chain, Corpus] | None:
-        """The part of the model that a sequence needs, and the sequence. None if so many names have been looked up that
-        reading the whole model is faster."""
+        """The part of the model that a sequence needs, and the encoded sequence. None if so many names have been looked
+        up that reading the whole model is faster."""
         if self._left <= 0:
             return None
         names = StringTable()
@@ -50,14 +50,15 @@ class CrfsuiteFile:
         return chain, Vocabulary(start=False, labels=self.labels, attributes=attributes).encode([items])
 
 
-#: Items that the encoder reads as python-crfsuite does. Not text: python-crfsuite reads its characters as names.
+#: Types of items that the encoder reads as python-crfsuite does. Text is not one: python-crfsuite reads its characters
+#: as names.
 _PLAIN = frozenset((dict, list, tuple))
 
 
 @dataclass
 class ParsedDump:
-    """The content of a model as python-crfsuite returns it. Numbers in header, labels and attributes are strings
-    there."""
+    """The content of a model as python-crfsuite returns it: numbers in the header, labels and attributes are
+    strings."""
 
     header: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)  #: id by name
@@ -87,7 +88,7 @@ class Tagger:
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; `with` closes it.
 
-        A CRFsuite model is read lazily: truncation is detected now, damage of a part when that part is used.
+        A CRFsuite model is read lazily: truncation is detected now, damage to a part when that part is used.
         """
         with open(name, "rb", buffering=0) as file:
             return self._opened(file.read(), os.fspath(name))
@@ -114,7 +115,7 @@ class Tagger:
 
     @property
     def model(self) -> Model | None:
-        """None when closed."""
+        """The open model; None if the tagger is closed."""
         if self._model is None and self._file is not None:
             self._model = self._file.model()
         return self._model
@@ -233,9 +234,9 @@ class Tagger:
     # ---- Content of the model
 
     def info(self) -> ParsedDump:
-        """Labels, attributes and weights that are not zero, with all their digits.
+        """Labels, attributes and nonzero weights, with all their digits.
 
-        The size is that of the model's file; the rest of the header is what CRFsuite's file would contain.
+        The size is the size of the model's file; the rest of the header is what CRFsuite's file would contain.
         """
         from sparsecrf.contrib.convert.crfsuite import header_of
 
@@ -260,7 +261,7 @@ class Tagger:
         )
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
-        """Write the model as text, to standard output if there is no file name."""
+        """Write the model as text, to standard output if no file name is given."""
         from sparsecrf.contrib.convert.crfsuite import to_dump
         from sparsecrf.contrib.convert.foreign import write_crfsuite
 

@@ -1,4 +1,4 @@
-"""Training with python-crfsuite's interface: append sequences, set parameters, train into a file."""
+"""Training with python-crfsuite's interface: append sequences, set parameters, train and write a model file."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _crfsuite_file(model: Model | None) -> bytes:
 
 
 def _without_weights(vocabulary: Vocabulary) -> Model | None:
-    """The model trained on no data: it has the labels of the holdout group. Without any labels, only CRFsuite can
-    represent it."""
+    """The model trained on no data: it has the labels of the holdout group. None if there are no labels: only CRFsuite
+    can represent such a model."""
     import numpy as np
 
     if not len(vocabulary.labels):
@@ -49,7 +49,7 @@ FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "cr
 class BaseTrainer:
     """python-crfsuite's BaseTrainer.
 
-    The algorithms: `lbfgs` and `l2sgd` both minimise CRFsuite's objective with the same solver; `ap`, `pa` and `arow`
+    The algorithms `lbfgs` and `l2sgd` both minimise CRFsuite's objective with the same solver; `ap`, `pa` and `arow`
     are online algorithms that do not maximise a likelihood. `help` explains a parameter.
 
     The model file is a safetensors file, whatever its name, unless you ask for CRFsuite's own format:
@@ -93,7 +93,7 @@ class BaseTrainer:
     # ---- Parameters
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
-        """Choose `lbfgs`, `l2sgd`, `ap`, `pa` or `arow`; all parameters take its defaults."""
+        """Choose `lbfgs`, `l2sgd`, `ap`, `pa` or `arow`, and reset all parameters to the defaults of that algorithm."""
         if type != "crf1d":
             raise InputError(f"type: expected 'crf1d', a linear chain, found {type!r}")
         self._algorithm = name_of(algorithm)
@@ -185,7 +185,7 @@ class BaseTrainer:
         if model is not None:
             self.model = Model.from_bytes(
                 model.to_bytes()
-            )  # its vocabulary does not grow with that of the training data
+            )  # its vocabulary does not grow with the vocabulary of the training data
         if os.fspath(path):
             write_atomically(path, _crfsuite_file(None) if model is None else FORMATS[format](model))
         n_labels, attributes = len(self._data.vocabulary.labels), self._data.vocabulary.attributes
@@ -205,10 +205,10 @@ class BaseTrainer:
             print(message, end="")
 
     def _before_train(self) -> None:
-        """Called before anything is done."""
+        """Called before training begins."""
 
     def _tell(self, lines: Iterable[str], info: dict[str, Any] | None = None) -> None:
-        """Pass on lines of the log, and the exact numbers of their iteration."""
+        """Pass on lines of the log, and the exact numbers of the iteration that they describe."""
         for line in lines:
             self.message(line)
 
@@ -224,7 +224,7 @@ class Trainer(BaseTrainer):
 
     #: The last training run; None before the first.
     logparser: TrainLogParser | None = None
-    _told = 0  # lines of the log that were passed on
+    _told = 0  # number of log lines passed on so far
 
     def _before_train(self) -> None:
         self.logparser, self._told = TrainLogParser(), 0
@@ -252,7 +252,7 @@ class Trainer(BaseTrainer):
         getattr(self, f"on_{event}")(parser.last_log, *more.get(event, ()))
 
     def _flush(self) -> None:
-        """Lines that belong to no event, as in a run without an iteration."""
+        """Pass on lines that belong to no event, as in a run without an iteration."""
         if self.verbose and self.logparser is not None:
             self._lines("".join(self.logparser.log[self._told :]))
 

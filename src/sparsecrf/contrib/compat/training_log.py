@@ -1,4 +1,4 @@
-"""The log of a training run: its lines, and a parser with the names of python-crfsuite's."""
+"""The log of a training run: its lines, and a parser with the same names as python-crfsuite's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 
 class LabelScore(NamedTuple):
-    """Counts for one label in the holdout group: tokens with it in both, in the model's output, in the data."""
+    """Counts for one label in the holdout group: tokens that have it in both the model's output and the data, in the
+    output, and in the data."""
 
     match: int
     model: int
@@ -42,8 +43,8 @@ class TrainLogParser:
     An iteration is a dict: `num`, `loss` (the objective, as in CRFsuite), `feature_norm`, `error_norm` (if the solver
     computes gradients, so not for `dual`), `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds),
     and with a holdout group `scores` by label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and
-    `instance_accuracy` (fractions, and as `..._float`). Runs of this package have exact numbers there, not those of the
-    text, and `kkt` and `gap` where they were computed.
+    `instance_accuracy` (as fractions, and as `..._float`). Runs of this package have exact numbers instead of the
+    numbers in the text, and `kkt` and `gap` where they were computed.
     """
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class TrainLogParser:
             event = "start"
         if event is not None:
             begin = self.events[-1][2] if self.events else 0
-            # These are complete only when the first line of the next event arrives.
+            # These events are complete only when the first line of the next event arrives.
             end = len(self.log) - (event in ("prepared", "optimization_end"))
             self.events.append((event, begin, end))
         return event
@@ -218,7 +219,7 @@ def of_parameters(algorithm: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_iteration(info: Mapping[str, Any], algorithm: str) -> Iterator[str]:
-    """`info`: as the parser returns it; missing entries are left out."""
+    """The lines for an iteration. `info`: as the parser returns it; missing entries are left out."""
     yield f"***** {'Epoch' if algorithm == 'l2sgd' else 'Iteration'} #{info['num']} *****\n"
     for words, name, _, pattern in NUMBERS:
         if name in info:
@@ -252,7 +253,8 @@ def of_end(algorithm: str, stopped_by: str, seconds: float) -> Iterator[str]:
 
 
 def of_storing(active: Mapping[str, tuple[int, int]], seconds: float) -> Iterator[str]:
-    """`active`: the numbers of features, attributes and labels in the file, and how many there were before."""
+    """The lines about storing the model. `active`: for features, attributes and labels, the number in the file and the
+    number before."""
     yield "Storing the model\n"
     for what, (n, total) in active.items():
         yield f"Number of active {what}: {n} ({total})\n"

@@ -8,5 +8,5 @@ from typing import Any
 
 
 def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
-    """One list of the items of all sequences."""
+    """The items of all sequences in one list."""
     return list(chain.from_iterable(y))

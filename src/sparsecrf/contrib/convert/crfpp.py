@@ -1,6 +1,6 @@
 """CRF++'s models: the text (`crf_learn -t` writes MODEL.txt) and the binary file, which has single precision only.
 
-The text has five parts, a blank line after each but the last:
+The text has five parts, with a blank line after each but the last:
 
     version: 100, cost-factor: C, maxid: K, xsize: COLUMNS      a line each; scores are C times the sum of weights;
                                                                 the template uses COLUMNS columns, data may have more
@@ -63,7 +63,7 @@ def model_of(
 
     Y = len(labels)
     taken = sum(_size(name, Y) for name in attributes)
-    if taken > len(w):  # otherwise a small file could request any amount of memory
+    if taken > len(w):  # without this check, a small file could request any amount of memory
         raise InputError(f"{source}: expected separate weights for each attribute, {taken} in all, found {len(w)}")
     is_bigram = np.array([name[0] == "B" for name in attributes], dtype=bool)
     x, begin = np.arange(len(attributes)), np.array(first, dtype=np.int64)

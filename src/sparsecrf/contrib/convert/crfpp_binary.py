@@ -7,9 +7,8 @@
     weights                                                         F32[maxid]
 
 The trie is a double array. A node is identified by its base b; its children are the entries p with check[p] = b. The
-entry b + c + 1 is the child for the byte c, and base has that child's base there; the entry b says that a name ends
-here, and
-- base[b] - 1 is the number of the name's first weight. The root's base is base[0].
+entry b + c + 1 is the child for the byte c, and base[b + c + 1] is the base of that child. The entry b says that a name
+ends here, and -base[b] - 1 is the number of the name's first weight. The root's base is base[0].
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from sparsecrf.model import Model
 _HEADER = struct.Struct("<IidIII")
 _SIZE = struct.Struct("<I")
 _LONGEST_NAME = 1 << 14
-_MOST_TIMES = 64  # the names together may be larger than the file, since a trie shares prefixes
+_MOST_TIMES = 64  # all names together may be this many times as large as the file, since a trie shares prefixes
 
 
 def is_binary(data: bytes) -> bool:
@@ -95,7 +94,7 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     open_nodes = [(bases[0], b"")]
     while open_nodes:
         b, prefix = open_nodes.pop()
-        begin, end = children.pop(b, (0, 0))  # a node that is reached twice has none left: the file is damaged
+        begin, end = children.pop(b, (0, 0))  # if a node is reached twice, it has no children left: the file is damaged
         if begin == end or len(prefix) > _LONGEST_NAME:
             raise InputError(f"{source}: expected names in a trie, found a branch without a name after {prefix[:40]!r}")
         for p in reversed(order[begin:end]):

@@ -2,7 +2,7 @@
 
 The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer):
 
-    header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 0, u4 number of labels, of attributes,
+    header      "lCRF", u4 size of the file, "FOMC", u4 version, u4 0, u4 number of labels, u4 number of attributes,
                 u4 offsets of: features, labels, attributes, and of two tables, the features of each label and attribute
     features    "FEAT", u4 size of the chunk, u4 number; each u4 type, u4 source, u4 label, f8 weight.
                 Type 0: the source is an attribute; type 1: it is the previous label.
@@ -96,7 +96,7 @@ def _from_tables(source: str, labels: StringTable, attributes: StringTable, stat
         ]
     )
     w = np.concatenate([states["weight"], transitions["weight"]])
-    if (numbers[1:] <= numbers[:-1]).any():  # CRFsuite's are in this order
+    if (numbers[1:] <= numbers[:-1]).any():  # CRFsuite's features are already in this order
         order = np.argsort(numbers, kind="stable")
         numbers, w = numbers[order], w[order]
     parts = Parts(labels, attributes, numbers, w, False, None, 0, {"imported_from": "crfsuite"})
@@ -133,7 +133,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
         k = int(np.flatnonzero(wrong)[0])
         raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found damaged data")
     ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
-    if ends[-1] > len(data):  # otherwise a file could request a hundred times its size in memory
+    if ends[-1] > len(data):  # without this check, a file could request a hundred times its size in memory
         raise InputError(f"{where}: expected separate strings, found overlapping ones")
     text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
     try:
@@ -188,7 +188,7 @@ def _cells(
     for where, line in lines:
         names, _, weight = line.partition(") ")[2].rpartition(": ")
         parts = names.split(" --> ", _MOST_ARROWS + 1)
-        if len(parts) > _MOST_ARROWS:  # one split per arrow, each as long as the line
+        if len(parts) > _MOST_ARROWS:  # each arrow is tried as a split, in time proportional to the length of the line
             raise InputError(f"{where}: expected names with fewer than {_MOST_ARROWS} arrows, found {line[:80]!r}")
         splits = [(" --> ".join(parts[:k]), " --> ".join(parts[k:])) for k in range(1, len(parts))]
         cells = [(sources[a], labels[b]) for a, b in splits if a in sources and b in labels]
@@ -198,7 +198,7 @@ def _cells(
 
 
 class Written(NamedTuple):
-    """A model in the form of CRFsuite's files, with their ids: attributes with a state feature, in order."""
+    """A model in the form of CRFsuite's files. Attributes with a state feature are numbered in order."""
 
     labels: list[str]
     attributes: list[str]

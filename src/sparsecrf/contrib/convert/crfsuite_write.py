@@ -4,10 +4,10 @@ crfsuite.py has the layout of the parts that are read there. For tagging, CRFsui
 
     strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
                 A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
-                (h >> 8) % slots or, where that is taken, at the next one that is free. A slot has u4 h and u4 offset
-                of the string.
+                (h >> 8) % slots or, if that is taken, at the next free slot. A slot has u4 h and u4 offset of the
+                string.
     references  "LFRF" for labels, "AFRF" for attributes, u4 size, u4 number, by id u4 offset in the file of a list:
-                u4 number, u4 numbers of the features that have this source. Labels have two more, which are 0.
+                u4 number, u4 numbers of the features that have this source. Labels have two more offsets, which are 0.
 
 The hash is lookup3 (Bob Jenkins, 2006, in the public domain) of a string with the 0 at its end.
 """
@@ -129,7 +129,7 @@ def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
 
 
 def _hashes(names: list[bytes]) -> Any:
-    """lookup3's `hashlittle` of each: 12 bytes at a time are added to three sums, which are mixed in between.
+    """The hash of each name by lookup3's `hashlittle`: it adds 12 bytes at a time to three sums and mixes these.
 
     Names with the same number of 12-byte blocks (the last one padded with zeros) are hashed together.
     """
@@ -165,5 +165,5 @@ def _final(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
     for bits in (14, 11, 25, 16, 4, 14, 24):
         c = (c ^ b) - _rotated(b, bits)
         a, b, c = b, c, a
-    # After seven steps, the three are rotated by one place.
+    # After seven steps, the three sums are rotated by one place.
     return c, a, b

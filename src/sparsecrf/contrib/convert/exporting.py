@@ -33,7 +33,7 @@ class Tool:
     before: str  #: the cell before the first token
     unigram: str  #: first letter of lines that condition labels
     bigram: str  #: first letter of lines that condition pairs
-    has_both: bool  #: whether it has lines *, which condition both
+    has_both: bool  #: whether it has lines *, which condition both labels and pairs
 
     def name_of(self, attribute: str, *, pairs: bool) -> str:
         """The tool's name for an attribute of the template that conditions labels, or label pairs."""
@@ -104,7 +104,7 @@ def _check_letters(names: StringTable, attributes: Any, letters: str, what: str)
 
 
 class _Ids:
-    """New attributes, numbered in order of first use. Raise if two attributes of the model would become one."""
+    """Numbers new attributes in order of first use. Raises if two attributes of the model would become one."""
 
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []

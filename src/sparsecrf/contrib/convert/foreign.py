@@ -1,8 +1,8 @@
 """Models of other tools: one module per tool, and their shared code.
 
-These tools have no start label, so the converted models have none either. Names of attributes do not change: those of
-CRF++ and Wapiti are what the template, which is kept, makes from the columns. These tools treat names as bytes:
-`encoding` says how to decode them, or that they stay bytes (files/charset.py); the model stores it.
+These tools have no start label, so the converted models have none either. Names of attributes do not change: for CRF++
+and Wapiti, the template, which is kept, generates them from the columns. These tools treat names as bytes: `encoding`
+says how to decode names, or that they stay bytes (files/charset.py); the model stores the encoding.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_crfpp(path: File, encoding: str = UTF8) -> Model:
 
 
 def _for_files(model: Model, charset: Charset) -> Model:
-    """The model, for files of this encoding."""
+    """The model, set up for files in this encoding."""
     return model if charset.is_utf8 else model.noted(encoding=charset.name)
 
 
@@ -86,7 +86,7 @@ def write_wapiti(model: Model, path: File) -> None:
 
 
 def write_crfpp(model: Model, path: File) -> None:
-    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. What it cannot express is an
+    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. What CRF++ cannot express is an
     error."""
     from sparsecrf.contrib.convert.crfpp import to_text
 
@@ -158,7 +158,7 @@ def assemble(
     template: Template | None = None,
     n_columns: int = 0,
 ) -> Model:
-    """A model from cells by id (as `Model.from_cells`) with their weights, without those that are zero."""
+    """A model from cells by id (as for `Model.from_cells`) with their weights; cells with weight 0 are left out."""
     import numpy as np
 
     tables = table_of(labels, "label", source), table_of(attributes, "attribute", source)

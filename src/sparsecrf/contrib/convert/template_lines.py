@@ -25,7 +25,7 @@ class Macro:
     letter: str
     absolute: bool  #: whether the row counts from an end of the sequence
     row: int
-    column: int | None  #: None for %e, which has none
+    column: int | None  #: None for %e, which has no column
     regex: str | None = None
     number: int | None = None  #: number of characters
     look_up: str | None = None  #: the name of a resource, and its arguments
@@ -41,7 +41,7 @@ class Macro:
 
     @property
     def is_of_words(self) -> bool:
-        """Whether it is a function that other tools do not have."""
+        """Whether it is a function of the cell that other tools do not have."""
         return self.letter not in "xXtTmM"
 
     @property
@@ -52,7 +52,7 @@ class Macro:
 
 @dataclass(frozen=True)
 class Line:
-    """A line without comment; the first part begins with the letter that says what its attributes condition."""
+    """A line without its comment; the first part begins with the letter that says what its attributes condition."""
 
     parts: tuple[str | Macro, ...]
 

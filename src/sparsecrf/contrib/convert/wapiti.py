@@ -9,7 +9,8 @@ The model file is text, except for names, which may be arbitrary bytes:
     #qrk#X  LENGTH:name,   attributes, by id; the first letter says what they condition: u labels, b pairs, * both
     K=WEIGHT               weight number K, as C writes it: %a (0x1.8p+0), in other versions %le or %f (1.5e+00, 1.5)
 
-Weights are numbered attribute by attribute: Y of labels first (u, *), then Y * Y of pairs, previous label first (b, *).
+Weights are numbered attribute by attribute: first Y weights of labels (u, *), then Y * Y weights of pairs, previous
+label first (b, *).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PIECES = Charset(BYTES)
 
 
 class _Reader:
-    """A place in the bytes of a model file."""
+    """A position in the bytes of a model file."""
 
     def __init__(self, data: bytes, source: str, charset: Charset) -> None:
         self.data, self.source, self.charset, self.at = data, source, charset, 0
@@ -86,7 +87,7 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     kinds = _kinds(attributes, source)
     numbers, w = _weights(file, n_weights)
 
-    # First weight of each attribute, of labels and of pairs.
+    # The first weight of each attribute with labels, and with pairs.
     Y = len(labels)
     sizes = np.stack([np.where(kinds != ord("b"), Y, 0), np.where(kinds != ord("u"), Y * Y, 0)], axis=1)
     first = np.concatenate([[0], sizes.sum(axis=1).cumsum()])
@@ -108,7 +109,7 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
 
 
 def _kinds(attributes: list[str], source: str) -> Any:
-    """The first letter of each, as a number."""
+    """The first letter of each attribute, as a number."""
     import numpy as np
 
     for name in attributes:
@@ -142,7 +143,7 @@ def _weight(text: str) -> float:
 
 
 def _template(lines: list[str], source: str, charset: Charset) -> Template | None:
-    """The template; without lines, the data contain the attributes themselves."""
+    """The template; None if there are no lines: the data then contain the attributes themselves."""
     if not lines:
         return None
     from sparsecrf.encoding.template import Template
@@ -163,7 +164,7 @@ def _has_expressions(template: Template) -> bool:
 def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """The model in the text of `wapiti dump`: attribute TAB previous label or # TAB label TAB weight.
 
-    Labels come in the order in which they occur; those without any weight are lost.
+    Labels are in order of first occurrence; labels without any weight are lost.
     """
     labels: dict[str, int] = {}
     attributes: dict[str, int] = {}

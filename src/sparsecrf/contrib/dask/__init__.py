@@ -1,7 +1,7 @@
 """Training and labelling on a Dask cluster.
 
 The optimiser is the same as on one machine and runs in the caller's process. Partitions become encoded shards that stay
-on the workers; weights of the working set go to them, losses and gradients come back (sparsecrf/shards/).
+on the workers, which receive the weights of the working set and return losses and gradients (sparsecrf/shards/).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, with a timeout on every wait; and the shards that it holds."""
+"""Tasks on a Dask cluster, with a timeout on every wait, and the shards that the cluster holds."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ TIMED_OUT = (TimeoutError, asyncio.TimeoutError)
 
 
 class ClusterError(ConnectionError):
-    """The cluster does not answer, or lost its data."""
+    """The cluster does not answer, or has lost its data."""
 
 
 class Cluster:
     """A client and its timeout. Tasks have descriptive names with unique keys."""
 
     def __init__(self, client: Client, timeout: float = TIMEOUT, lost: LostInterrupt | None = None) -> None:
-        """`lost`: an interrupt that was dropped in a finalizer of a future is raised by the next wait."""
+        """`lost`: holds an interrupt that was dropped in a finalizer of a future; the next wait raises it."""
         if not timeout > 0:
             raise InputError(f"timeout: expected a number of seconds > 0, found {timeout}")
         self.client, self.timeout, self.lost = client, timeout, lost or LostInterrupt()
@@ -77,15 +77,16 @@ class Cluster:
         return futures
 
     def share(self, value: Any) -> Future:
-        """A task that returns a value. Data scattered to a worker would be lost with that worker; a task is rerun."""
+        """A task that returns a value. Data scattered to a worker would be lost with that worker, but a task is
+        rerun."""
         return self.submit(itself, value, name="value")
 
     def merged(self, merge: Callable[[list[Answer]], Answer], tasks: Sequence[Future]) -> Future:
-        """One task that merges them all, through a tree of tasks; see `merge_tree`."""
+        """One task that merges the results of all tasks, through a tree of tasks; see `merge_tree`."""
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
-        """The result of `last`, which depends on `tasks`. Keeps waiting as long as some of these finish."""
+        """The result of `last`, which depends on `tasks`. Keeps waiting as long as more of these finish."""
         try:
             self._wait(last, tasks)
             self.lost.raise_again()
@@ -121,13 +122,13 @@ class Cluster:
 
 
 class OnDask:
-    """Shards as futures of a cluster: a query is a task on the worker of each shard. Dask recomputes lost shards."""
+    """Shards as futures of a cluster: a query runs one task per shard, on its worker. Dask recomputes lost shards."""
 
     def __init__(self, cluster: Cluster, shards: Sequence[Future], source: Future) -> None:
         """`source`: the expensive object that all shards are made from; it is kept with them."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
         self.here: Sequence[Any] = ()
-        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may keep them longer than this object lives
+        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may keep futures longer than this object lives
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -154,7 +155,7 @@ class OnDask:
             answer: Answer = self.cluster.result(last, tasks)
             return answer
         finally:
-            # Runs after an interrupt, too: workers drop tasks that have not begun and forget the others.
+            # This runs after an interrupt, too: workers drop tasks that have not begun and forget all others.
             release([last, *tasks])
 
     def release(self) -> None:
@@ -181,7 +182,7 @@ def _ask(question: Callable[..., Answer], k: int, shard: Shard, *arguments: Any)
 
 
 def _aligned(value: Any) -> Any:
-    """The same with aligned arrays: arrays in a message may be unaligned, and the core cannot read those."""
+    """The same value with aligned arrays: arrays in a message may be unaligned, which the core cannot read."""
     if type(value) is tuple:
         return tuple(map(_aligned, value))
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value

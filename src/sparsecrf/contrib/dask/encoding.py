@@ -46,7 +46,7 @@ def encode(
         vocabulary, kind, n_columns, n_features = cluster.result(final, told)
         each = [[x] * n for x in (shared, final, threads)]
         made = cluster.map(_shard, numbers, partitions, *each, name="shard")
-        # The first query waits for all of them.
+        # The first query waits for all shards.
         shards = Shards(OnDask(cluster, made, final))
     except BaseException:
         release([final, *made])
@@ -63,7 +63,7 @@ def encode(
 
 def _files(cluster: Cluster, X: Any, recipe: Recipe, partition_bytes: int) -> list[Future]:
     urls = files_of(X)
-    # On the workers: a file may be visible only there.
+    # This runs on the workers: a file may be visible only there.
     found = cluster.map(parts_of, urls, [recipe.reader] * len(urls), [partition_bytes] * len(urls), name="parts")
     all_parts = cluster.merged(one_after_the_other, found)
     try:
@@ -93,7 +93,8 @@ def _names(k: int, partition: Sequences | File, recipe: Recipe) -> Names:
 def _vocabulary(
     names: Names, recipe: Recipe, files: bool
 ) -> tuple[Vocabulary, type[str] | type[int] | None, int, int | None]:
-    """As on one machine, labels of files get ids in order of first occurrence, others in alphabetical order."""
+    """Build the vocabulary. As on one machine, labels of files get ids in order of first occurrence, other labels in
+    alphabetical order."""
     vocabulary = recipe.vocabulary(files=files)
     labels = StringTable()
     if files:

@@ -118,7 +118,7 @@ class DaskCRF(TrainingCRF):
         return over_partitions(self._client(), self._local(), X, _predict)
 
     def predict_marginals(self, X: Any) -> Any:
-        """P(y_t = y) of each sequence, columns in the order of `classes_`; lazy as `predict`."""
+        """P(y_t = y) of each sequence, with columns in the order of `classes_`; lazy, like `predict`."""
         return over_partitions(self._client(), self._local(), X, _predict_marginals)
 
     def score(self, X: Any, y: Any) -> float:

@@ -1,4 +1,4 @@
-"""`label`: a model over partitions."""
+"""`label`: applies a model to partitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sparsecrf.shards.shards import itself
 
 
 def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> Any:
-    """The best labels of each sequence, or its marginals, a row for each token and a column for each of model.labels.
+    """The best labels of each sequence, or its marginals, with a row for each token and a column for each label of
+    model.labels.
 
     Lazy, like Dask's own functions: returns a bag for a bag, a list of delayed objects for a list of partitions. The
     model is sent to the cluster once, then passed from worker to worker.

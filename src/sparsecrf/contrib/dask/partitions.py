@@ -1,5 +1,5 @@
-"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of files; and how a worker
-reads one."""
+"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of files, and how a worker
+reads them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Names(NamedTuple):
     kind: type[str] | type[int] | type[bool] | None  #: type of the labels
     n_columns: int  #: columns of a line, including the label, or of a row of columns; 0 if none
     n_features: int | None  #: columns of every matrix
-    partition: int  #: the first partition with them
-    of_files: bool = False  #: their columns are compared later, when lines are encoded and line numbers are known
+    partition: int  #: the first partition with these properties
+    of_files: bool = False  #: whether columns are compared later, when lines are encoded and line numbers are known
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Python objects."""
+    """A partition of Python objects."""
 
     X: Any
     y: Any
@@ -50,7 +50,8 @@ class Sequences:
 
     @classmethod
     def of(cls, X: Any, y: Any, weight: Any) -> Sequences:
-        """Partitions may be iterators, which can be read once; without y they hold pairs (tokens, labels)."""
+        """Make a partition from objects. They may be iterators, which can be read only once; without y they hold pairs
+        (tokens, labels)."""
         X, y, weight = (None if part is None else _listed(part) for part in (X, y, weight))
         if y is None:
             pairs = [pair for pair in X if isinstance(pair, tuple) and len(pair) == 2]
@@ -76,7 +77,7 @@ class File:
 
     url: str
     begin: int = 0
-    end: int | None = None  #: the byte after the last; None means the end of the file
+    end: int | None = None  #: the byte after the last one; None means the end of the file
 
     def names(self, recipe: Recipe, k: int) -> Names:
         vocabulary = recipe.vocabulary()
@@ -88,7 +89,7 @@ class File:
 
     @property
     def name(self) -> str:
-        """Its name in errors."""
+        """The name of the file in errors."""
         return name_of(self.url)
 
     def _read(self, recipe: Recipe, vocabulary: Vocabulary, grow: bool, n_columns: int) -> PieceEncoder:
@@ -97,7 +98,7 @@ class File:
         except InputError:
             if self.begin == 0:
                 raise
-        # Read it again, only to find the line number for the message.
+        # Read the file again, only to find the line number for the message.
         return self._from_line(1 + self._lines_before(), recipe, vocabulary, grow, n_columns)
 
     def _from_line(
@@ -147,8 +148,8 @@ def _opened(url: str) -> Iterator[IO[bytes]]:
 
 
 def parts_of(url: str, format: Format, size: int) -> list[File]:
-    """A file in parts of at most about `size` bytes that end where a sequence ends; in one part if it cannot be opened
-    here, or cannot be read from the middle."""
+    """A file in parts of at most about `size` bytes that end where a sequence ends. The file is one part if it cannot
+    be opened here, or cannot be read from the middle."""
     ends = [0]
     try:
         with _opened(url) as file:
@@ -166,13 +167,13 @@ def parts_of(url: str, format: Format, size: int) -> list[File]:
 
 
 def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None:
-    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None if there is
-    none within `most` bytes."""
+    """The end of a sequence soon after byte `at`: the end of the first piece from the next line on. None if no sequence
+    ends within `most` bytes."""
     file.seek(at - 1)
     file.readline()
     begin = file.tell()
     near = File("", begin, begin + max(most, _NEAR_BYTES))
-    # Not from the first line, which pieces() treats specially.
+    # Do not begin at the first line, which pieces() treats specially.
     first = next(format.pieces(cast(IO[bytes], _Part(file, near, first_line=2)), _NEAR_BYTES, inside=True), None)
     return None if first is None or begin + len(first.data) == near.end else begin + len(first.data)
 
@@ -192,13 +193,13 @@ def _next_text(file: IO[bytes], at: int) -> int | None:
 
 
 def is_files(X: Any) -> bool:
-    """A path, URL or pattern, or a list of them."""
+    """Whether X is a path, URL or pattern, or a list of these."""
     given = [X] if isinstance(X, (str, os.PathLike)) else X
     return isinstance(given, (list, tuple)) and len(given) > 0 and all(isinstance(x, (str, os.PathLike)) for x in given)
 
 
 def files_of(X: Any) -> list[str]:
-    """The files that paths, URLs and patterns name; those of a pattern in the order of their names."""
+    """The files that paths, URLs and patterns name; the files of a pattern are sorted by name."""
     found: list[str] = []
     for given in [X] if isinstance(X, (str, os.PathLike)) else X:
         name = os.fspath(given)
@@ -217,7 +218,7 @@ def files_of(X: Any) -> list[str]:
 
 
 def partitions_of(cluster: Cluster, X: Any, what: str) -> list[Any]:
-    """The partitions of a bag, or of a list of delayed, of futures or of lists: as futures."""
+    """The partitions of a bag, or of a list of delayed objects, futures or lists, as futures."""
     if isinstance(X, Bag):
         X = X.to_delayed()
     if not isinstance(X, (list, tuple)):
@@ -244,7 +245,7 @@ def _listed(part: Any) -> Any:
 
 
 def merge_names(answers: list[Names]) -> Names:
-    """The names from all partitions, numbered as one pass over the partitions would number them."""
+    """The names from all partitions, with the same numbers as in a single pass over the partitions."""
     first, *others = answers
     labels, attributes, kind = first.labels.copy(), first.attributes.copy(), first.kind
     for other in others:

@@ -1,4 +1,4 @@
-"""`train`: the optimiser here, the data on the workers."""
+"""`train`: the optimiser runs here, and the data are on the workers."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def train(
 ) -> Trained:
     """Train on partitions, each of which becomes a shard on a worker.
 
-    X is a Dask bag of sequences of tokens, and y a bag of their labels with as many partitions; or lists of partitions,
-    which are lists, delayed or futures; without y the partitions hold pairs (tokens, labels). Or X names labelled
-    files, as a path, a pattern, a URL for fsspec, or a list of them: each is a partition, or several of about
-    `partition_bytes` if it is larger, and workers read them themselves. `format`, `missing` and `label_sets` are
-    those of files.
-    `sample_weight`, in partitions too, is as for `CRF.fit`.
+    X is a Dask bag of sequences of tokens, and y a bag of their labels with as many partitions. Both can also be lists
+    of partitions, each of which is a list, a delayed object or a future. Without y, the partitions hold pairs (tokens,
+    labels). X can also name labelled files, as a path, a pattern, a URL for fsspec, or a list of these: workers read
+    the files themselves, and a file is one partition, or several of about `partition_bytes` if it is larger. `format`,
+    `missing` and `label_sets` describe these files. `sample_weight`, in partitions too, is as for `CRF.fit`.
 
-    `dev` is other labelled data in memory, (X, y), or with files the path of one. `threads` are those of one shard; a
-    worker works on as many shards at a time as it has threads. `timeout`: seconds without any answer before giving up
-    on the cluster (a single pass over the largest shard must take less). `options` are those of `fit`.
+    `dev` is other labelled data in memory, (X, y), or, if X names files, the path of a file. `threads` is the number of
+    threads of one shard; a worker works on as many shards at a time as it has threads. `timeout`: seconds without any
+    answer before giving up on the cluster (a single pass over the largest shard must take less). `options` are those of
+    `fit`.
 
     The same partitions give bit-identical results on any workers.
     """

@@ -30,7 +30,7 @@ MOST = 2  #: phonemes that one letter can make
 
 #: Where EM starts: the probability of all chunks of a length. One phoneme is the rule, two are the exception.
 _START = (0.25, 0.74, 0.01)
-#: How much of that start is mixed in when aligning: words that EM has not seen may need chunks it has not seen.
+#: How much of that start is mixed in when aligning: new words may need chunks that EM has not seen.
 _UNSEEN = 1e-6
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,8 @@ class Aligner:
         return cls({name: k for k, name in enumerate(letters)}, {name: k for k, name in enumerate(phonemes)})
 
     def fit(self, words: Sequence[Word], *, iterations: int = 30, tol: float = 1e-4) -> list[float]:
-        """EM, until an iteration gains less than `tol` of the log-likelihood. Returns its value before each one."""
+        """Run EM until an iteration gains less than `tol` of the log-likelihood. Returns the log-likelihood before each
+        iteration."""
         batches = list(self._batches(words))
         values: list[float] = []
         for _ in range(iterations):
@@ -129,7 +130,7 @@ class Aligner:
 
 
 class _Batch:
-    """Words of n letters and m phonemes each: Python loops over letters, NumPy over words and places.
+    """Words of n letters and m phonemes each: Python loops over letters, NumPy loops over words and positions.
 
     alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: that the remaining
     letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t, i] the
@@ -139,7 +140,7 @@ class _Batch:
     """
 
     def __init__(self, order: list[int], letters: Ids, phonemes: Ids, n_phonemes: int) -> None:
-        self.order = order  #: [W] which words these are
+        self.order = order  #: [W] the indices of these words
         self.letters = letters  #: [W, n]
         self.W, self.n = letters.shape
         self.m = m = phonemes.shape[1]

@@ -12,7 +12,7 @@ from sparsecrf.contrib.datasets.align import Aligner, Word, alignable
 
 #: Labels of fewer words are alignment errors, mostly from spelled-out abbreviations.
 RARE = 10
-_EM_WORDS = 20_000  # enough to learn which letters make which sounds; aligning the others is quick
+_EM_WORDS = 20_000  # enough to learn which letters make which sounds; aligning the other words is quick
 _SPLIT = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _ENTRY = re.compile(r"(?P<word>[^\s#]+) +(?P<phonemes>[A-Z0-2 ]+?)\s*(#.*)?")
@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[a-z]{2,}")  # no digits, apostrophes, full stops; `word(2
 
 
 def parse(text: str) -> list[Word]:
-    """Words of two or more of a-z with their first pronunciation, without stress, if they can be aligned.
+    """Words of two or more letters a-z that can be aligned, with their first pronunciation, without stress.
 
     A line consists of the word, its phonemes and possibly a comment, separated by spaces: `tete T EH1 T # french`.
     """

@@ -53,7 +53,7 @@ def _files(base: str, *files: tuple[str, int, str]) -> tuple[Source, ...]:
     return tuple(Source(f"{base}/{name}", sha256, size) for name, size, sha256 in files)
 
 
-#: Letters around the one that is labelled, alone and joined.
+#: The letters around the labelled one, alone and joined.
 _LETTERS = """\
 # letters within four of this one, pairs and triples that touch it, plain transitions
 U:l-4=%x[-4,0]
@@ -77,7 +77,7 @@ U:l+0+3=%x[0,0]/%x[1,0]/%x[2,0]/%x[3,0]
 B
 """
 
-#: Words around the one that is labelled, and its own shape.
+#: The words around the labelled one, and its own shape.
 _WORDS = """\
 # words within two of this one, its first and last letters, what kinds of characters it has, plain transitions
 U:w-2=%X[-2,0]

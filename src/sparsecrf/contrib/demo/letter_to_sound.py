@@ -35,7 +35,7 @@ from sparsecrf.contrib.demo.screen import path_progress, path_table, table, what
 from sparsecrf.model import Model
 from sparsecrf.path import PathWarning, one_standard_error, path
 
-#: Every point is fitted to the default tolerance, so that it has as many weights as the model that `fit` would give.
+#: Every fit of the path uses the default tolerance, so that it has as many weights as the model from `fit`.
 PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01}
 
 #: Words that are in no dictionary.

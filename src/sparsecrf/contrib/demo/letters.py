@@ -29,8 +29,8 @@ EXAMPLES = (
 def attributes(word: str) -> list[list[str]]:
     """For each letter: the letters around it by their distance, and the n-grams that contain or touch it.
 
-    An attribute is `where:letters`, the place of the first letter relative to this one: in `phoenix`, the x has
-    `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` mark the beginning and end of the word.
+    An attribute is `where:letters`, where `where` is the position of the first letter relative to this one: in
+    `phoenix`, the x has `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` mark the beginning and end of the word.
     """
     padded = "^" * WINDOW + word + "$" * WINDOW
     here = range(WINDOW, WINDOW + len(word))
@@ -77,7 +77,7 @@ class Part:
     labels: list[list[str]]
 
     def encode(self, vocabulary: Vocabulary, *, grow: bool = False) -> Corpus:
-        """A label that is not in the vocabulary is encoded as missing: no model can predict it."""
+        """Encode the words. A label that is not in the vocabulary is encoded as missing: no model can predict it."""
         known = {vocabulary.labels[k] for k in range(len(vocabulary.labels))}
         y = self.labels if grow else [[label if label in known else None for label in word] for word in self.labels]
         return vocabulary.encode((attributes(spelling) for spelling, _ in self.words), y, grow=grow)

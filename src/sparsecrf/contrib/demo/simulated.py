@@ -59,7 +59,7 @@ def run(sequences: int, seed: int, folder: Path) -> None:
 
 
 def _error(model: Model, X: list[list[str]], y: list[list[str]]) -> float:
-    """In percent."""
+    """The token error in percent."""
     corpus = model.encode(X, y)
     return 100 * float((model.chain.posterior(corpus) != corpus.labels).mean())
 

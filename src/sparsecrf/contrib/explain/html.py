@@ -1,7 +1,7 @@
 """Explanations in a notebook: HTML that needs no script and no style sheet, and suits light and dark pages.
 
-Text keeps the colour of the page; translucent backgrounds show sign and size: blue for evidence for a label, orange
-against. Every name is escaped: labels and attributes come from data.
+Text keeps the colour of the page; translucent backgrounds show sign and size: blue for evidence for a label, orange for
+evidence against it. Every name is escaped, because labels and attributes come from data.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _signed(value: float, largest: float) -> str:
 
 
 def _background(colour: str, share: float) -> str:
-    """A share of 1 is the strongest colour; black and white text stays readable on all of them."""
+    """The background for a share; 1 gives the strongest colour. Black and white text is readable on all of them."""
     return f"background:rgba({colour},{0.5 * min(1.0, max(0.0, share)):.2f})"
 
 

@@ -20,7 +20,7 @@ LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 def with_dense(corpus: Corpus) -> dict[str, Any]:
     """The arrays of a corpus; dense columns become attributes of its unigram lists."""
     arrays = corpus.__getstate__()
-    known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # columns
+    known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # columns with an attribute
     own, values = arrays["dense_attributes"][known].astype(np.int32), arrays["dense"][:, known].astype(np.float64)
     ptr = arrays["unigram_ptr"]
     ends = ptr[1:].repeat(len(known))  # dense columns of a position follow its other attributes
@@ -33,8 +33,8 @@ def with_dense(corpus: Corpus) -> dict[str, Any]:
 class Lattice:
     """One sequence of T positions with the weights of its attributes.
 
-    The features of an attribute have consecutive numbers (`Numbering`), and a feature set is in the order of numbers:
-    all weights of an attribute are found by bisection.
+    The features of an attribute have consecutive numbers (`Numbering`), and a feature set is sorted by number, so all
+    weights of an attribute are found by bisection.
     """
 
     def __init__(self, corpus: Corpus, features: FeatureSet, w: FloatArray) -> None:
@@ -69,8 +69,8 @@ class Lattice:
         return mu
 
     def lam(self, path: NDArray[np.int32]) -> FloatArray:
-        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, y' being the previous label of the path,
-        with the weights of their classes."""
+        """[m, Y]: lam[x, y', y] of every bigram attribute of the sequence, where y' is the previous label of the path,
+        with the weights of the label classes."""
         Y = self.n_labels
         previous = np.concatenate([[Y], path[:-1]]).repeat(np.diff(self.bigram_ptr))
         lam = self._rows(self._pairs_of(self.bigram_id) + previous * Y, Y)
@@ -80,7 +80,7 @@ class Lattice:
         return lam
 
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
-        """[T]: label n-grams of three labels or more that match the labels of the path, shortest first."""
+        """[T]: the label n-grams of three labels or more that match the labels of the path, shortest first."""
         Y, ngrams = self.n_labels, Ngrams.of(self._features)
         weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, previous labels and label
         longest = int(ngrams.length.max(initial=2))
@@ -104,8 +104,8 @@ class Lattice:
     def max_marginals(self) -> FloatArray:
         """[T, Y]: the score of the best path with label y at position t.
 
-        epsilon_t(y)  = u_t(y) + max_{y'} { epsilon_{t-1}(y') + l_t(y', y) }       the best path up to t eta_{t-1}(y') =
-        max_y { l_t(y', y) + u_t(y) + eta_t(y) }                   the best continuation
+        epsilon_t(y)  = u_t(y) + max_{y'} { epsilon_{t-1}(y') + l_t(y', y) }       the best path up to t
+        eta_{t-1}(y') = max_y { l_t(y', y) + u_t(y) + eta_t(y) }                   the best continuation
         """
         T, Y = len(self), self.n_labels
         u, pairs = self._unigram_scores(), self._pair_scores()

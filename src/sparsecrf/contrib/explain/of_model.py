@@ -55,13 +55,13 @@ class ModelExplanation:
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
     training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
-    #: labels, attributes (with a weight), parts (of labels, if there are any) and active_part,
-    #: active_unigram, active_bigram, active_class_pair (of these, those of pairs of classes of labels, if there are
-    #: classes), active_ngram if there are any (their numbers), vectors (words and numbers of each, if the model looks
-    #: them up), start
+    #: Counts: labels, attributes (with a weight), parts (of labels) and active_part if there are parts, active_unigram,
+    #: active_bigram, active_class_pair (the part of active_bigram for pairs of label classes) if there are classes, and
+    #: active_ngram if there are label n-grams. Also vectors (the number of words, and of numbers in each vector) if the
+    #: model looks them up, and start.
     summary: dict[str, Any]
     template: Template | None
-    top: int | None  #: how many weights of each kind; None means all
+    top: int | None  #: how many weights of each kind to show; None means all
     label: str | None  #: the label or attribute asked about; None means all
     attribute: str | None
     _table: WeightTable
@@ -69,7 +69,7 @@ class ModelExplanation:
 
     @lazy
     def weights(self) -> dict[str, list[Weight]]:
-        """Weights of single labels and of parts, by label or part, the largest first: at most `top` of each."""
+        """The weights of single labels and of parts, by label or part, the largest first: at most `top` for each."""
         own = zip(self._table.label_names, self._table.where(self._table.previous < 0).by_label(), strict=True)
         return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
 

@@ -68,7 +68,7 @@ class SequenceExplanation:
 def explain_sequence(
     model: Model, sequence: Iterable[Token], labels: Iterable[str | None] | None = None, *, top: int | None = TOP
 ) -> SequenceExplanation:
-    """Explain the best labels of a sequence, or the given labels; those that are None are predicted."""
+    """Explain the best labels of a sequence, or the given labels; labels given as None are predicted."""
     check_top(top)
     tokens, texts = named_tokens(sequence)
     corpus = model.encode([tokens])
@@ -146,8 +146,8 @@ def _longer(found: list[LongerWeights], attributes: StringTable, names: list[str
 
 def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDArray[np.float64]:
     """[T, Y]: at each position, the score of the best path through the label of `path` and, stored under one other
-    label, that of the best path through any other label; -inf elsewhere. For label n-grams, by two searches for each
-    position."""
+    label, the score of the best path through any other label; -inf elsewhere. For models with label n-grams; it takes
+    two searches for each position."""
     T, Y = len(path), len(model.labels)
     best = np.full((T, Y), -np.inf)
     for t, y in enumerate(path.tolist()):

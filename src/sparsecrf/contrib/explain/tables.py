@@ -22,7 +22,7 @@ MOST_TEMPLATES = 40  # maximum number of rows: there may be thousands of prefixe
 
 
 def as_text(tables_for: Callable[[Console], Iterable[Table]]) -> str:
-    """Tables as plain text of the width of the terminal."""
+    """Tables as plain text, as wide as the terminal."""
     written = StringIO()
     console = Console(file=written, highlight=False, color_system=None)
     for table in tables_for(console):
@@ -31,7 +31,7 @@ def as_text(tables_for: Callable[[Console], Iterable[Table]]) -> str:
 
 
 def model_tables(explained: ModelExplanation, console: Console) -> list[Table]:
-    """The tables of a model; of one label or attribute, if that was asked for."""
+    """The tables of a model, or of one label or attribute if the explanation is restricted to it."""
     top = explained.top
     if explained.attribute is not None:
         return [_weights(f"Attribute {explained.attribute}", explained.largest(top), ("previous", "label"))]
@@ -118,14 +118,15 @@ def _beginning(template: str) -> str:
 
 
 def _share(name: str, value: Any, objective: Any) -> str:
-    """A distance to the optimum as a percentage of the optimum, if that is known. A record may contain anything."""
+    """A distance to the optimum as a percentage of the optimum, if that is known. The record is checked: it may contain
+    anything."""
     numbers = all(isinstance(x, float) for x in (value, objective))
     if name not in ("gap", "remaining") or not numbers or not 0 <= value < objective:
         return ""
     return f" ({100 * value / (objective - value):.2g} %)"
 
 
-#: Entries of a training record whose names say too little.
+#: Better names for entries of a training record whose own names say too little.
 _IN_WORDS = {
     "kkt": "KKT residual, relative",
     "gap": "training objective above optimum, at most",

@@ -74,7 +74,7 @@ class TokenExplanation:
     def contributions(self, label: str | None = None) -> list[Contribution]:
         """The nonzero terms of a label's score here (None means the path's own label), the largest first.
 
-        For another label, they are its evidence after the same previous label.
+        For another label, they are the evidence for it after the same previous label.
         """
         wanted = self.label if label is None else label
         if wanted not in self.labels:

@@ -35,15 +35,15 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
-    """Weights by id, in decreasing order of size; if two are equal, labels come before label pairs, each in order of
-    id.
+    """Weights by id, in decreasing order of absolute value; if two are equal, weights of labels come before weights of
+    label pairs, each in order of id.
 
-    Names are looked up on demand, since few of 100,000 weights are shown.
+    Names are looked up on demand, since only a few of 100,000 weights are shown.
     """
 
     attribute: NDArray[np.int32]  # [K]
     previous: NDArray[np.int32]  # [K], -1 for weights of single labels, Y for the start, above it parts, `histories`
-    label: NDArray[np.int32]  # [K], from Y on for parts of labels
+    label: NDArray[np.int32]  # [K], Y or more for parts of labels
     weight: NDArray[np.float64]  # [K]
     attribute_names: StringTable
     label_names: list[str]  # [Y + P] of labels, then of their parts

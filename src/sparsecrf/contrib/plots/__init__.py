@@ -1,8 +1,8 @@
-"""Plots of models, training and predictions (extra `plot`). matplotlib is imported when one is drawn.
+"""Plots of models, training and predictions (extra `plot`). matplotlib is imported when a plot is drawn.
 
-Displays follow scikit-learn's: from data, or by a class method from a model, a fit, a path, predictions or an
-estimator; `plot(ax=None)` draws, and sets `ax_`, `axes_` and `figure_`; `save(file)` writes .svg, .png or .pdf, the
-same bytes each time. The functions do everything in one call.
+Displays follow scikit-learn's design. They are made from data, or by a class method from a model, a fit, a path,
+predictions or an estimator. `plot(ax=None)` draws, and sets `ax_`, `axes_` and `figure_`; `save(file)` writes .svg,
+.png or .pdf, with the same bytes each time. The functions do everything in one call.
 """
 
 from __future__ import annotations

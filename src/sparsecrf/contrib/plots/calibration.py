@@ -1,4 +1,4 @@
-"""Calibration: whether labels with probability p are right in a share p of all cases."""
+"""Calibration: whether labels with probability p are right in a share p of the cases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class CalibrationDisplay(Display):
-    """Accuracy against confidence, by bins of confidence; the number of tokens of each bin below.
+    """Accuracy against confidence by bins of confidence, and below it the number of tokens in each bin.
 
-    Confidence is the probability of the most probable label of a token. With n_b tokens in bin b of N in all,
+    Confidence is the probability of the most probable label of a token. With n_b of all N tokens in bin b,
 
         ece = sum_b n_b / N |accuracy_b - confidence_b|
 
@@ -28,8 +28,8 @@ class CalibrationDisplay(Display):
     """
 
     def __init__(self, confidence: Any, accuracy: Any, counts: Any, edges: Any) -> None:
-        """[bins] means of both, and numbers of tokens; [bins + 1] where bins begin and end. The mean of an empty bin is
-        nan."""
+        """`confidence`, `accuracy`: [bins] means, nan for an empty bin; `counts`: [bins] numbers of tokens; `edges`:
+        [bins + 1] where bins begin and end."""
         self.confidence, self.accuracy = np.asarray(confidence, float), np.asarray(accuracy, float)
         self.counts, self.edges = np.asarray(counts), np.asarray(edges, float)
         n = len(self.counts)
@@ -62,7 +62,7 @@ class CalibrationDisplay(Display):
         """From true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
 
         Bins are equally wide (`uniform`) or have about the same number of tokens (`quantile`). Tokens whose true label
-        is None are left out; one whose true label is not among `labels` is never right.
+        is None are left out; a token whose true label is not among `labels` always counts as wrong.
         """
         if n_bins < 1:
             raise InputError(f"n_bins: expected at least 1, found {n_bins}")
@@ -135,9 +135,10 @@ def _checked(marginals: Iterable[Any], n_labels: int) -> Iterable[Floats]:
 
 
 def _binned(confidence: Floats, right: Floats, edges: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Means of both by bin (nan for an empty bin) and counts. A bin includes its upper edge, the first both edges."""
+    """Means of `confidence` and `right` by bin (nan for an empty bin), and counts. A bin includes its upper edge, the
+    first bin both edges."""
     n = len(edges) - 1
-    # Marginals are sums: one that should be 1 may exceed it by rounding.
+    # Marginals are sums: a marginal that should be 1 may exceed 1 by rounding.
     which = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, n - 1)
     counts = np.bincount(which, minlength=n)
     with np.errstate(invalid="ignore"):

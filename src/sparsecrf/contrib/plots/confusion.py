@@ -43,9 +43,9 @@ class ConfusionDisplay(Display):
     ) -> ConfusionDisplay:
         """From label sequences; tokens whose true label is None are left out.
 
-        Shows `labels`, or the `top` (20) labels that are involved in the most errors, sorted by name. All other labels
-        share the last row and column. The cell where these cross counts all tokens whose gold and predicted labels are
-        both among them, right or wrong.
+        Shows `labels`, or the `top` (default 20) labels that are involved in the most errors, sorted by name. All other
+        labels share the last row and column. The cell where these cross counts all tokens whose gold and predicted
+        labels are both among the other labels, right or wrong.
         """
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)
         every = sorted({name for pair in pairs for name in pair})
@@ -83,10 +83,10 @@ class ConfusionDisplay(Display):
         return cls.from_predictions(y, labelled(model, X), **options)
 
     def plot(self, ax: Any = None, *, normalize: bool = True, numbers: bool | None = None) -> ConfusionDisplay:
-        """With `normalize`, the percentage of the tokens of each true label, else numbers of tokens.
+        """Draws percentages of the tokens of each true label or, without `normalize`, numbers of tokens.
 
-        Shades follow the square root, since errors are rare. `numbers` writes the values into
-        the cells (None means up to 12 labels).
+        Shades follow the square root, since errors are rare. `numbers` writes the values into the cells (None means
+        only for up to 12 labels).
         """
         from matplotlib.colors import PowerNorm
 

@@ -81,9 +81,9 @@ class ConvergenceDisplay(Display):
         return min(float(record["objective"]) for run in self.histories.values() for record in run)
 
     def curve(self, name: str, quantity: str, x: str = "time") -> tuple[Floats, Floats]:
-        """Both coordinates of a line: only iterations at which the quantity is known, and finite.
+        """Both coordinates of a line, for iterations at which the quantity is known and finite.
 
-        On logarithmic scales, only positive values: the best point of the best run is not drawn.
+        On logarithmic scales, only positive values are included: the best point of the best run is not drawn.
         """
         run = self.histories[name]
         xs = np.array([record[AXES[x][0]] for record in run], float)
@@ -103,9 +103,9 @@ class ConvergenceDisplay(Display):
     def plot(
         self, ax: Any = None, *, x: str = "time", log_x: bool = False, panels: Sequence[str] | None = None
     ) -> ConvergenceDisplay:
-        """`x`: `time`, `passes` or `iter`, on a logarithmic scale if runs differ too much. `panels`: some of
-        `above_best`, `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, everything that any run has,
-        except `objective`.
+        """`x`: `time`, `passes` or `iter`. `log_x`: use a logarithmic scale for it. `panels`: some of `above_best`,
+        `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, everything that any run has, except
+        `objective`.
         """
         if x not in AXES:
             raise InputError(f"x: expected one of {', '.join(AXES)}, found {x!r}")

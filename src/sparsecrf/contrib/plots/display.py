@@ -47,7 +47,8 @@ _STYLE: Any = {
 
 
 class Display:
-    """A plot: made from data, drawn by `plot`, which sets `ax_` (the main axes), `axes_` (all) and `figure_`."""
+    """A plot. It is made from data; `plot` draws it and sets `ax_` (the main axes), `axes_` (all axes) and
+    `figure_`."""
 
     ax_: Axes
     axes_: tuple[Axes, ...]
@@ -62,7 +63,7 @@ class Display:
         save_figure(self._drawn(), file)
 
     def _repr_png_(self) -> bytes:
-        """Notebooks show it."""
+        """The picture that notebooks show."""
         return rendered(self._drawn(), ".png")
 
     def _drawn(self) -> Figure:
@@ -105,7 +106,7 @@ class Display:
             )
             self._keep(tuple(grid.ravel()), main)
             yield self.axes_
-        for panel in figure.axes:  # ticks are made when they are drawn, under other settings
+        for panel in figure.axes:  # ticks are created when they are drawn, with other settings in force
             panel.tick_params(which="both", labelsize=SMALL, width=0.6)
 
     def _keep(self, axes: tuple[Axes, ...], main: int) -> None:
@@ -135,7 +136,7 @@ def _flat(row: Any) -> list[Any]:
 
 
 def look(k: int) -> dict[str, Any]:
-    """How the k-th of several series is drawn."""
+    """The style of the k-th of several series."""
     return {
         "color": COLOURS[k % len(COLOURS)],
         "linestyle": DASHES[k % len(DASHES)],
@@ -150,7 +151,8 @@ def legend_above(ax: Axes, names: Sequence[str], **legend: Any) -> None:
 
 
 def printable(name: str, longest: int = 24) -> str:
-    """A name from the data for matplotlib: one line, shortened in the middle if long, dollar signs escaped."""
+    """A name from the data as text for matplotlib: one line, shortened in the middle if it is long, with dollar signs
+    escaped."""
     text = "".join(c if c.isprintable() else "\ufffd" for c in name)
     if len(text) > longest:
         half = (longest - 1) // 2
@@ -159,7 +161,7 @@ def printable(name: str, longest: int = 24) -> str:
 
 
 def plain_log(axis: Any, low: float, high: float) -> None:
-    """Ticks of a logarithmic axis written as plain numbers; with more ticks per decade if there are few decades."""
+    """Write the ticks of a logarithmic axis as plain numbers, with more ticks per decade if there are few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if high < 3 * low:

@@ -16,11 +16,11 @@ from sparsecrf.files.atomic import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Allowed suffixes, and metadata that would otherwise differ between runs: dates.
+#: Allowed suffixes, and the metadata that would otherwise differ between runs (dates).
 FORMATS: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 DPI = 300  # resolution of .png files, and of large heat maps in the others
 
-#: Fixed identifiers; text as text; TrueType fonts, since publishers refuse those of type 3.
+#: Use fixed identifiers, keep text as text, and embed TrueType fonts, since publishers refuse fonts of type 3.
 _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 
@@ -58,7 +58,8 @@ def rendered(figure: Figure, suffix: str) -> bytes:
 
 @contextmanager
 def _as_it_was(figure: Figure) -> Iterator[None]:
-    """Restores the positions of the axes. A layout starts from the previous one, so the next file would differ."""
+    """Restores the positions of the axes. A layout starts from the previous one, so the next file would otherwise
+    differ."""
     before = [(ax, ax.get_position(original=True), ax.get_position(), ax.get_in_layout()) for ax in figure.axes]
     try:
         yield

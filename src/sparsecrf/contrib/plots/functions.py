@@ -59,7 +59,7 @@ def plot_path(
     traces: int = 0,
     vocabulary: Vocabulary | None = None,
 ) -> PathDisplay:
-    """Errors and active features along a path or of a fitted `CRFCV`, and the largest `traces` weights."""
+    """Errors and active features along a path (or the path of a fitted `CRFCV`), and the `traces` largest weights."""
     if hasattr(path, "rho1s_"):
         return _done(PathDisplay.from_estimator(path), file, ax=ax)
     return _done(PathDisplay.from_path(path, traces=traces, vocabulary=vocabulary), file, ax=ax)
@@ -122,7 +122,7 @@ def plot_calibration(
 
 
 def _model(model: Any) -> Model:
-    """The model itself, or that of a fitted estimator."""
+    """The model itself, or the model of a fitted estimator."""
     return getattr(model, "model_", model)  # type: ignore[no-any-return]
 
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 CELL = 0.125  # inches: size of a cell with a legible name
 _CHARACTER = 0.058  # inches: width of a character of a name
 _NAME = 1.12 * SMALL  # points: the height of a line of names
-MOST_ROWS = 400  # maximum number of rows drawn; beyond it, several share one
+MOST_ROWS = 400  # maximum number of rows drawn; if there are more, several share a row
 _VECTOR = 10_000  # maximum number of cells drawn as vectors
 MOST_NUMBERS = 12  # numbers are written into the cells of at most this many rows and columns
 
@@ -47,7 +47,7 @@ def draw_cells(
     high: float | None = None,
     **mesh: Any,
 ) -> Any:
-    """A cell for each value [rows, columns], the first row on top. Returns the mesh.
+    """Draw a cell for each value [rows, columns], with the first row on top. Returns the mesh.
 
     Zeros are left white, so that sparsity is visible. Without `low`, the scale starts at 0 and the smallest nonzero
     value is already grey.
@@ -77,7 +77,7 @@ def draw_cells(
 
 
 def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
-    """At most `most` rows, each the maximum of several neighbouring rows; also returns how many of them.
+    """At most `most` rows, each the maximum of several neighbouring rows; also returns how many rows share one.
 
     A mean would hide a single weight among thousands of zeros, which is typical of a sparse model.
     """
@@ -86,7 +86,7 @@ def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
 
 
 def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], share: int = 1) -> None:
-    """Names of the rows and columns of heat maps on one figure, as many as there is room for.
+    """Write the names of rows and columns of heat maps on one figure, as many as there is room for.
 
     The room depends on the length of the names, so it is computed again after the layout.
     """
@@ -101,7 +101,7 @@ def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], sha
 
 
 def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
-    """Names at the left, as many as there is room for; `share` names have one row."""
+    """Write names at the left, as many as there is room for; `share` names have one row."""
     room = ax.bbox.height / ax.figure.dpi * 72
     rows = ceil(len(names) / share)
     step = max(1, ceil(rows * _NAME / room))
@@ -110,7 +110,7 @@ def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
 
 
 def _name_columns(ax: Axes, names: Sequence[str]) -> None:
-    """Names below, as many as there is room for; vertical unless they have one or two characters."""
+    """Write names below, as many as there is room for, vertically unless they have one or two characters."""
     room = ax.bbox.width / ax.figure.dpi * 72
     upright = longest(names) > 2
     needed = _NAME if upright else max(_NAME, 0.75 * SMALL * longest(names))
@@ -127,7 +127,7 @@ def add_bar(ax: Axes, mesh: Any, label: str, **bar: Any) -> None:
 
 
 def write_numbers(ax: Axes, mesh: Any, texts: Sequence[Sequence[str]]) -> None:
-    """A text in each cell, light on dark cells."""
+    """Write a text into each cell, in a light colour on dark cells."""
     colours = mesh.to_rgba(mesh.get_array()).reshape(len(texts), -1, 4)
     for r, row in enumerate(texts):
         for c, text in enumerate(row):

@@ -1,4 +1,4 @@
-"""Longer dependencies: how many weights have how many labels, and the longest strings of labels."""
+"""Longer dependencies: the number of weights by number of labels, and the longest strings of labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sparsecrf.contrib.plots.display import COLOURS, PAGE, TALLEST, ModelDisplay
 if TYPE_CHECKING:
     from sparsecrf.model import Model
 
-TOP = 30  # strings that are drawn
-_LONGEST = 48  # characters of a string of labels
+TOP = 30  # number of strings drawn by default
+_LONGEST = 48  # maximum number of characters of a string of labels
 
 
 class LabelStringsDisplay(ModelDisplay):
@@ -27,12 +27,13 @@ class LabelStringsDisplay(ModelDisplay):
 
     @classmethod
     def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
-        """From a model; the `top` longest strings (None means all), ties by the largest sum of |w|."""
+        """From a model: the `top` longest strings (None means all); ties go to the largest sum of |w|."""
         return cls(longest_strings(model, top), weights_by_length(model))
 
     def plot(self, ax: Any = None) -> LabelStringsDisplay:
-        """Two panels. Above: the number of weights, on a logarithmic scale. Below: for each string the sums of its
-        positive weights, to the right, and of its negative ones, to the left and hatched, over all attributes.
+        """Two panels. The upper one shows the number of weights, on a logarithmic scale. The lower one shows, for each
+        string, the sum of its positive weights over all attributes, to the right, and the sum of its negative weights,
+        to the left and hatched.
         """
         n = max(1, len(self.strings))
         below = 0.5 + 0.15 * n

@@ -65,7 +65,7 @@ class MarginalsDisplay(Display):
         return cls(marginals, tokens, [str(name) for name in estimator.classes_], list(map(str, best)), **options)
 
     def plot(self, ax: Any = None, *, least: float = LEAST) -> MarginalsDisplay:
-        """Shows the labels that reach probability `least` somewhere, or are among the best or the true ones."""
+        """Draws the labels that reach probability `least` somewhere, or are among the best or the gold labels."""
         named = {*self.best, *(self.gold or [])}
         peaks = self.marginals.max(axis=0, initial=0.0).tolist()
         shown = [k for k, name in enumerate(self.labels) if peaks[k] >= least or name in named]

@@ -27,7 +27,8 @@ _NAMED = 8  # number of traces with a name
 
 
 class PathDisplay(Display):
-    """From above: the number of active features; the error; the weights of some features; all against rho1.
+    """Panels from top to bottom: the number of active features, the error, and the weights of some features, against
+    rho1.
 
     rho1 decreases from left to right.
     """
@@ -46,11 +47,11 @@ class PathDisplay(Display):
         score: str = TOKENS,
         edge: str | None = None,
     ) -> None:
-        """[fits] each: penalties, numbers of active features, errors in percent and their standard errors. `best`: the
-        fit that was chosen (None means the one with the smallest error; ties go to the largest rho1); `one_se`: the fit
-        chosen by the one-standard-error rule. `traces`: float64[features, fits], weights; `names`: their names.
-        `score`: the score whose difference from 100 is the error; `edge`: the edge of the search at which the best fit
-        lies (`Path.edge`), noted in the plot.
+        """`rho1`, `active`, `errors` and `standard_errors` are arrays [fits]: penalties, numbers of active features,
+        errors in percent, and their standard errors. `best`: the fit that was chosen (None means the fit with the
+        smallest error; ties go to the largest rho1); `one_se`: the fit chosen by the one-standard-error rule. `traces`:
+        float64[features, fits], weights; `names`: the names of these features. `score`: the score whose difference from
+        100 is the error; `edge`: the edge of the search at which the best fit lies (`Path.edge`), noted in the plot.
         """
         self.rho1, self.active = np.asarray(rho1, float), np.asarray(active)
         self.errors = None if errors is None else np.asarray(errors, float)
@@ -66,7 +67,7 @@ class PathDisplay(Display):
 
     @property
     def best(self) -> int | None:
-        """Which fit was chosen."""
+        """The index of the chosen fit."""
         if self._best is not None:
             return self._best
         return None if self.errors is None else int(np.argmin(self.errors))
@@ -75,9 +76,9 @@ class PathDisplay(Display):
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
         """From `sparsecrf.path.path` or `cross_validate`.
 
-        `traces`: how many weights to draw, the largest in absolute value anywhere on the path. `vocabulary`, which
-        encoded the corpus, gives their names; a path of an estimator has its own. For a search over both penalties, the
-        fits with the rho2 of the best are drawn.
+        `traces`: how many weights to draw; these are the largest in absolute value anywhere on the path. `vocabulary`,
+        which encoded the corpus, gives their names; a path of an estimator has its own vocabulary. For a search over
+        both penalties, the fits with the rho2 of the best fit are drawn.
         """
         if not len(path):
             raise InputError("path: expected at least one fit, found none")
@@ -130,8 +131,8 @@ class PathDisplay(Display):
         )
 
     def plot(self, ax: Any = None, *, log_error: bool | None = None) -> PathDisplay:
-        """One panel per known quantity. `log_error`: a logarithmic error axis (by default, if errors span a factor of
-        5)."""
+        """Draws one panel per known quantity. `log_error`: use a logarithmic error axis (by default, if errors span a
+        factor of 5)."""
         heights = {"active": 1.0, "errors": 2.0, "traces": 1.8}
         panels = [name for name in heights if getattr(self, name) is not None]
         ratios = [heights[name] for name in panels]
@@ -165,7 +166,7 @@ class PathDisplay(Display):
 
     def _at_edge(self, k: int) -> bool:
         """Whether a choice is the first or the last of the path, so that a better one may lie beyond it."""
-        if self._best is not None:  # only one of several rho2 is drawn, with few rho1; the search reports its own edges
+        if self._best is not None:  # one of several rho2 is drawn, with few rho1; the search reports its own edges
             return self.edge is not None
         return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
 
@@ -173,7 +174,7 @@ class PathDisplay(Display):
         from matplotlib.ticker import FuncFormatter, NullFormatter
 
         low, high = float(self.rho1.min()), float(self.rho1.max())
-        if low <= 0:  # a corpus that no feature explains has no penalty above 0
+        if low <= 0:  # for a corpus that no feature explains, all penalties are 0
             return
         panel.set_xscale("log")
         panel.set_xlim(high * 1.25, low / 1.25)
@@ -196,7 +197,7 @@ class PathDisplay(Display):
         panel.set_ylabel("active\nfeatures")
 
     def _draw_errors(self, panel: Axes, log_error: bool | None) -> list[Any]:
-        """Returns the marks."""
+        """Draw the errors. Returns the marks."""
         errors: Floats = self.errors if self.errors is not None else np.empty(0)
         panel.errorbar(
             self.rho1,
@@ -239,8 +240,8 @@ class PathDisplay(Display):
 
 
 def _largest(path: Path, n: int) -> tuple[Any, Floats]:
-    """The numbers of the n features with the largest size on the path, the largest first, and their weights there;
-    without label n-grams, which every fit numbers differently."""
+    """The numbers of the n features with the largest absolute weights on the path, the largest first, and these
+    weights; without label n-grams, which every fit numbers differently."""
     pairs = [len(found.numbers) - found.n_ngram for found in path]
     numbers = np.unique(np.concatenate([found.numbers[:m] for found, m in zip(path, pairs, strict=True)]))
     weights = np.zeros((len(numbers), len(path)))

@@ -12,8 +12,8 @@ from sparsecrf.contrib.plots.display import COLOURS, COLUMN, PAGE, Display, prin
 
 
 class ReplicationsDisplay(Display):
-    """A panel for each data set, and a box for each model: median, quartiles, whiskers of 1.5 times the interquartile
-    range."""
+    """A panel for each data set with a box for each model: median, quartiles, and whiskers of 1.5 times the
+    interquartile range."""
 
     def __init__(self, errors: Mapping[str, Mapping[str, Any]]) -> None:
         """errors[data][model]: [replications] errors in percent; every data set has the same models."""

@@ -17,7 +17,7 @@ QUANTITIES = {"error": "error (%)", "time": "training time (s)"}
 
 
 class TradeoffDisplay(Display):
-    """One line for each way to obtain sparse models; models without features cannot be placed on the axis."""
+    """One line for each way to obtain sparse models. Models without features are left out: the axis is logarithmic."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class TradeoffDisplay(Display):
         baselines: Mapping[str, float] | None = None,
         ylabel: str = QUANTITIES["error"],
     ) -> None:
-        """By name: numbers of active features, and the values at them. `baselines` are named horizontal lines for
-        values that do not depend on the number, such as the time of dense recursions.
+        """`curves`, by name: numbers of active features, and the values for these numbers. `baselines` are named
+        horizontal lines for values that do not depend on the number, such as the time of dense recursions.
         """
         self.curves = {}
         for name, (active, values) in curves.items():

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class TransitionsDisplay(ModelDisplay):
-    """A matrix of weights, previous label by label, the row of the start on top."""
+    """A matrix of weights, previous label by label, with the row of the start label on top."""
 
     def __init__(self, matrix: Any, labels: Sequence[str], *, start: bool = True) -> None:
-        """`matrix`: float64[Y + 1, Y], as `Model.transitions`: the last row is the start; without `start`, [Y, Y]."""
+        """`matrix`: float64[Y + 1, Y], as `Model.transitions`, with the start label in the last row; without `start`,
+        [Y, Y]."""
         self.matrix, self.labels, self.start = np.asarray(matrix, float), list(labels), start
         expected = (len(self.labels) + start, len(self.labels))
         if self.matrix.shape != expected:
@@ -36,7 +37,7 @@ class TransitionsDisplay(ModelDisplay):
 
     @classmethod
     def from_model(cls, model: Model, *, labels: Sequence[str] | None = None) -> TransitionsDisplay:
-        """From a model; `labels` selects some and sets their order."""
+        """From a model; `labels` selects some labels and sets their order."""
         start, Y = model.vocabulary.start, len(model.labels)
         unknown = [name for name in labels or [] if name not in model.labels]
         if unknown:
@@ -46,8 +47,8 @@ class TransitionsDisplay(ModelDisplay):
         return cls(matrix, [model.labels[k] for k in chosen], start=start)
 
     def plot(self, ax: Any = None, *, numbers: bool | None = None) -> TransitionsDisplay:
-        """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None means up to 12
-        labels); without them, negative cells have a dash, so that signs are visible in grey, too.
+        """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None means only for
+        up to 12 labels); without numbers, negative cells have a dash, so that signs are visible in grey, too.
         """
         values = np.roll(self.matrix, 1, axis=0) if self.start else self.matrix
         rows = [START, *self.labels] if self.start else self.labels

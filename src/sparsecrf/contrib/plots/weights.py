@@ -21,11 +21,11 @@ _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}
 
 
 class WeightsDisplay(ModelDisplay):
-    """Heat maps of |mu[x, y]| and of the sum over y' of |lambda[x, y', y]|, the start label among the y'."""
+    """Heat maps of |mu[x, y]| and of the sum over y', including the start label, of |lambda[x, y', y]|."""
 
     def __init__(self, mu: Any, lam: Any, attributes: Sequence[str], labels: Sequence[str], *, head: str = "") -> None:
-        """`mu` and `lam`: float64[attributes, labels], whose absolute values are drawn. `head`: common prefix of all
-        attributes, written once, at the axis.
+        """`mu` and `lam`: float64[attributes, labels], whose absolute values are drawn. `head`: the common prefix of
+        all attributes, which is written once, at the axis.
         """
         self.mu, self.lam = np.abs(np.asarray(mu, float)), np.abs(np.asarray(lam, float))
         self.attributes, self.labels, self.head = list(attributes), list(labels), head
@@ -46,12 +46,13 @@ class WeightsDisplay(ModelDisplay):
         top: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> WeightsDisplay:
-        """For the named attributes, in that order; or for those of one `line` of the template, by name; or for all.
+        """For the named attributes, in that order; or for the attributes of one `line` of the template, sorted by name;
+        or for all attributes.
 
         `line` is the line itself (`*:%x[0,0]`) or the prefix of its attributes (`*:`, and `word:` for tokens that are
-        mappings). `top` keeps the attributes with the largest sum of absolute weights, the largest first: 40 if neither
-        attributes nor a line are chosen, and then without those that occur at every position, whose weights
-        `TransitionsDisplay` shows. `labels` selects columns and sets their order.
+        mappings). `top` keeps the attributes with the largest sum of absolute weights, the largest first. If neither
+        attributes nor a line are chosen, the default is 40, without attributes that occur at every position, whose
+        weights `TransitionsDisplay` shows. `labels` selects columns and sets their order.
         """
         head = ""
         names = [model.vocabulary.attributes[k] for k in range(len(model.vocabulary.attributes))]
@@ -81,9 +82,9 @@ class WeightsDisplay(ModelDisplay):
         return cls(mu, lam, rows, [model.labels[k] for k in columns], head=head)
 
     def plot(self, ax: Any = None, *, kind: str = "auto") -> WeightsDisplay:
-        """`kind`: `mu`, `lambda`, `both`, or `auto`: both if there is any lambda.
+        """`kind`: `mu`, `lambda`, `both`, or `auto`, which means both if there is any lambda.
 
-        Both are two panels, above each other if there are more labels than attributes, else side by side.
+        Both are drawn as two panels, one above the other if there are more labels than attributes, else side by side.
         """
         if kind not in ("auto", "both", *_KINDS):
             raise InputError(f"kind: expected auto, both, mu or lambda, found {kind!r}")
@@ -111,7 +112,8 @@ class WeightsDisplay(ModelDisplay):
 
 
 def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """|mu| and sum over y' of |lambda|, float64[chosen, Y] each: for all attributes, they could take gigabytes."""
+    """|mu| and the sum over y' of |lambda|, float64[chosen, Y] each, for the chosen attributes only: for all
+    attributes, they could take gigabytes."""
     features, w = model.features, np.abs(model.w)
     rows, place = np.unique(chosen, return_inverse=True)
     row_of = np.full(features.n_attributes, -1, np.intp)
@@ -129,7 +131,7 @@ def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
 
 
 def _of_line(line: str, model: Model, names: list[str]) -> tuple[list[int], str]:
-    """The attributes that a line of the template made, or that begin with this text; and their common prefix."""
+    """The attributes that a line of the template generates, or that begin with this text, and their common prefix."""
     if model.template is not None:
         lines, group = by_line(names, model.template)
         for g, same in enumerate(lines):

@@ -1,7 +1,7 @@
-"""A model as one HTML page that needs nothing else: weights, training, transitions, sentences.
+"""A model as one self-contained HTML page: weights, training, transitions, sentences.
 
-`of_model.py` and `of_sentences.py` make the data, `words.py` explains them, `page.py` puts them into the page together
-with the text, style and scripts of the folder `page`.
+`of_model.py` and `of_sentences.py` make the data, `words.py` explains the training record, and `page.py` puts the data
+into the page, together with the text, style and scripts of the folder `page`.
 """
 
 from sparsecrf.contrib.report.page import make_report

@@ -21,7 +21,7 @@ _HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_
 
 
 def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[str, Any]:
-    """Everything that the page shows about a model called `name`; of the weights, the `max_weights` largest.
+    """Everything that the page shows about a model called `name`, with its `max_weights` largest weights.
 
     `names` collects the attributes of the weights.
     """
@@ -59,8 +59,8 @@ def _summary(model: Model, counts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
-    """The largest weights, by columns: attribute, previous label (-1: none, Y: the start, above it a place among
-    `histories`, of which the first `classes` are classes of labels), label (from Y on a part), weight."""
+    """The largest weights, as columns: attribute, previous label (-1: none; Y: the start; above Y, an index into
+    `histories`, of which the first `classes` are classes of labels), label (Y or more for a part), weight."""
     table = WeightTable.of(model)
     kept = table.where(np.arange(min(limit, len(table))))
     # Numbers of attributes in the page, in order of first use.
@@ -86,7 +86,7 @@ def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
 
 
 def _strings(model: Model) -> dict[str, Any] | None:
-    """Weights by number of labels, and the longest strings; None for a model of labels and label pairs."""
+    """Weights by number of labels, and the longest strings; None for a model with labels and label pairs only."""
     if model.features.n_ngram == 0:
         return None
     found = longest_strings(model, STRINGS)
@@ -101,7 +101,7 @@ def _strings(model: Model) -> dict[str, Any] | None:
 
 
 def _transitions(matrix: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """The plain transitions that are not zero."""
+    """The nonzero plain transitions."""
     p, y = np.nonzero(matrix)
     return {"p": whole(p), "y": whole(y), "w": real(matrix[p, y])}
 

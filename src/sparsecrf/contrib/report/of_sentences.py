@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: Maximum number of explained tokens: a page of about 15 MB.
 MAX_TOKENS = 60_000
 _LABELS = 5  # most probable labels shown for each token
-_TERMS = 10  # contributions of each token
-_SMALL = 0.005  # a contribution that is printed as 0.00
+_TERMS = 10  # maximum number of contributions shown for each token
+_SMALL = 0.005  # smaller contributions are printed as 0.00
 _CONFUSIONS = 15
 
 
@@ -47,7 +47,7 @@ def sentence_data(
     max_tokens: int = MAX_TOKENS,
     format: str | None = None,
 ) -> dict[str, Any]:
-    """Scores of all sentences; `max_sentences` of them explained, those with errors first.
+    """The scores of all sentences, and explanations of `max_sentences` of them, those with errors first.
 
     `names` collects the attributes of the explanations. `format` is as for `predicted`.
     """
@@ -79,13 +79,13 @@ def sentence_data(
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
-    """The first sentences, at least one, that have at most `max_tokens` tokens in total."""
+    """As many of the first sentences as have at most `max_tokens` tokens in total, but at least one."""
     ends = np.cumsum([len(sentence.tokens) for sentence in sentences])
     return list(sentences[: max(1, int(np.searchsorted(ends, max_tokens, side="right")))])
 
 
 class _Table:
-    """Explained sentences by columns, with one entry per sentence, token, label of a token, or term of a token."""
+    """Explained sentences as columns, with one entry per sentence, token, label of a token, or term of a token."""
 
     def __init__(self, model: Model, names: Names) -> None:
         self._model, self._names = model, names
@@ -158,7 +158,7 @@ class _Terms:
         self._rival: list[float] = []
 
     def add(self, token: TokenExplanation, y: int, rival: int | None) -> None:
-        """The terms that differ between the two labels, the largest difference first; the rest in one sum."""
+        """Add the terms that differ between the two labels, the largest difference first, with the rest in one sum."""
         amounts = np.concatenate([token.unigram, token.bigram])
         own = amounts[:, y]
         other = np.zeros_like(own) if rival is None else amounts[:, rival]
@@ -182,7 +182,7 @@ class _Terms:
         self._rival.append(float(other))
 
     def columns(self) -> dict[str, Any]:
-        """`x` is -1 where `value` other terms are added up."""
+        """The columns. An entry with `x` = -1 is the sum of `value` other terms."""
         return {
             "counts": whole(self._counts),
             "x": whole(self._x),
@@ -194,7 +194,7 @@ class _Terms:
 
 
 def _word(token: Any, explained: TokenExplanation) -> str:
-    """How to print a token: its first column; for CRFsuite's attributes, the one that looks like the word."""
+    """How to print a token: its first column or, for CRFsuite's attributes, the attribute that looks like the word."""
     if token and not isinstance(token[0], str):
         for attribute, _ in token:
             for prefix in ("w[0]=", "word=", "word:", "w=", "w:"):

@@ -58,8 +58,8 @@ def make_report(
 
     `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with the evidence for
     each label. By default, the file name determines its `format` or, if it does not, the training data do. At most the
-    `max_weights` largest weights are listed. With `trial` the page labels what a reader types, beginning with
-    `example`: it then contains the model and the labeller as WebAssembly (`make wasm`).
+    `max_weights` largest weights are listed. With `trial`, the page labels text that a reader types, beginning with
+    `example`; it then contains the model and the labeller as WebAssembly (`make wasm`).
     """
     for what, value in (("max_sentences", max_sentences), ("max_weights", max_weights)):
         if value < 1:
@@ -84,8 +84,8 @@ def assemble(content: dict[str, Any]) -> str:
 def page_of(
     name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
 ) -> tuple[str, str]:
-    """A page of the folder `page` around its data, and its policy: whether its scripts may compile WebAssembly, or
-    connect to the server of the page. `frame.html` has the common parts of all pages."""
+    """A page of the folder `page` around its data, and its policy. `compiles` and `connects`: whether its scripts may
+    compile WebAssembly, and connect to the server of the page. `frame.html` has the common parts of all pages."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing else may be loaded or sent, and only this script runs, so text from the data can never run as code.
     policy = (
@@ -104,7 +104,7 @@ def page_of(
         "data": as_script_text(content),
         "script": script,
     }
-    # One pass from left to right: inserted text is not searched for placeholders.
+    # Replace in one pass from left to right, so that inserted text is not searched for placeholders.
     pieces, rest = [], _read("frame.html")
     for key, text in parts.items():
         before, mark, rest = rest.partition(f"{{{{{key}}}}}")

@@ -20,7 +20,7 @@ VARIABLE = "SPARSECRF_WASM"
 
 def runtime(model: str = "MODEL") -> bytes:
     """The C library as WebAssembly. It is not part of the sources: `make wasm` builds it into the package. `model`: the
-    file named in the advice if it is missing."""
+    model file to name in the advice if the library is missing."""
     if named := os.environ.get(VARIABLE):
         where, remedy = named, f"${VARIABLE} says that it is there"
     else:

@@ -22,7 +22,7 @@ class Certificate(NamedTuple):
 
 
 def number(record: Mapping[str, Any], name: str) -> float | None:
-    """A number from the record; None if it has none with this name."""
+    """A number from the record; None if the record has no number with this name."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None

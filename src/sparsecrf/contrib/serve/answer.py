@@ -1,4 +1,4 @@
-"""Computes the answer to a request, on one thread of the caller, mostly with the GIL released."""
+"""Computes the answer to a request in the caller's thread, mostly with the GIL released."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
 
 
 def _more(model: Model, sentences: list[Any], request: LabelRequest, clock: _Clock) -> dict[str, Any]:
-    """Answers with more than labels, or under constraints: a list for each requested item."""
+    """The answers if more than labels is requested, or labels under constraints: a list for each requested item."""
     each = []
     for i, sentence in enumerate(sentences):
         clock.check(i)

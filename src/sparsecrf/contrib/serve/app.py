@@ -28,7 +28,7 @@ _SCRIPTS = ("base", "theme", "try", "server")
 
 class Page(NamedTuple):
     html: str
-    policy: str  #: what it may load and send
+    policy: str  #: what the page may load and send
 
 
 def make_page(*, with_token: bool) -> Page:
@@ -59,7 +59,7 @@ def make_app(
     async def health(request: Request) -> Response:
         stale = any(one.error is not None for one in models)
         found: dict[str, Any] = {"status": "degraded" if stale else "ok"}
-        if access.allows(request.scope):  # without the token, only whether the server works
+        if access.allows(request.scope):  # without the token, the answer only says whether the server works
             found["version"] = version("sparsecrf")
             found["models"] = {one.name: _state(one) for one in models}
         return _json(found)

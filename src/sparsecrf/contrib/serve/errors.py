@@ -1,4 +1,4 @@
-"""Answers to requests that cannot be met: what was expected, what was found, where, and what to send instead."""
+"""Error answers to requests: what was expected, what was found, where, and what to send instead."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class RequestError(Exception):
 
     def body(self) -> bytes:
         fields: dict[str, Any] = {"status": int(self.status), "message": str(self), **self._fields}
-        return json.dumps({"error": fields}).encode()  # in ASCII: the input may contain half a character
+        return json.dumps({"error": fields}).encode()  # in ASCII, since the input may contain half a character
 
 
 def too_large(expected: str, found: str, where: str) -> RequestError:
-    """The error for more than one request may ask for."""
+    """The error for a request that exceeds a limit."""
     status, instead = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "several requests with fewer sentences each"
     return RequestError(status, expected, found, where=where, instead=instead)
 

@@ -53,8 +53,8 @@ class Access:
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-# Handing a request to another thread takes longer than answering a small one, so small ones are answered at once: those
-# for labels only, with at most this many bytes and this many steps of Viterbi, T Y^2.
+# Handing a request to another thread takes longer than answering a small request, so small requests are answered at
+# once: requests for labels only, with at most this many bytes and this many steps of Viterbi, T Y^2.
 _QUICK_BYTES, _QUICK_STEPS = 16_384, 200_000
 
 
@@ -78,7 +78,7 @@ class Labelling:
         self._models, self._limits, self._access, self._metrics = models, limits, access, metrics
         self._pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, thread_name_prefix="label")
         self._bytes = 0  # bytes of bodies in memory
-        self.is_closing = False  #: tells clients to close their connections
+        self.is_closing = False  #: whether to tell clients to close their connections
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         began, metrics = time.perf_counter(), self._metrics

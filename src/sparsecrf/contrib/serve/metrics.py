@@ -27,7 +27,7 @@ class Metrics:
         self._seconds = 0.0
 
     def add(self, status: int, seconds: float) -> None:
-        """An answered request."""
+        """Count an answered request."""
         self.requests[status] += 1
         self._buckets[bisect_left(BUCKETS, seconds)] += 1
         self._seconds += seconds

@@ -23,7 +23,7 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A loaded model, and its entry in /models. A request uses the same one from beginning to end."""
+    """A loaded model, and its entry in /models. A request uses the same loaded model from beginning to end."""
 
     model: Model
     about: dict[str, Any]
@@ -39,7 +39,7 @@ class Served:
     path: str
     loaded: Loaded  #: replaced as a whole, which is atomic
     tried: _Stamp  #: state of the file read last, whether or not it could be used
-    error: str | None = None  #: why it could not be used, if so
+    error: str | None = None  #: why that file could not be used, or None
     reloads: int = 0
     failures: int = 0
 
@@ -70,7 +70,7 @@ class ServedModels:
         return self._by_name[name]
 
     def tokenizer(self, name: str | None) -> str:
-        """How text is cut into tokens for that model."""
+        """The name of the tokenizer for that model."""
         return str(self.find(name).loaded.about["tokenizer"])
 
     def reload_changed(self) -> list[str]:
@@ -96,7 +96,8 @@ class ServedModels:
 
 
 def named_files(given: list[str]) -> dict[str, str]:
-    """Files by the names of their models: NAME=FILE, or FILE, whose name without its ending is that of the model."""
+    """Files by the names of their models. An argument is NAME=FILE, or FILE, which is named after the file without its
+    ending."""
     files: dict[str, str] = {}
     for one in given:
         name, mark, path = one.partition("=")

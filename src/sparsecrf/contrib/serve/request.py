@@ -1,4 +1,4 @@
-"""The body of POST /label, checked: everything that a client can get wrong is found here or by the model itself."""
+"""Parses and checks the body of POST /label. Any error of a client is found here or by the model itself."""
 
 from __future__ import annotations
 

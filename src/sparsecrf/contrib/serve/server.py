@@ -39,9 +39,9 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         return timer
 
     def _time_is_up(self) -> None:
-        """Closes the connection if no new request has arrived since the last timeout and none is being answered.
+        """Close the connection if no new request has arrived since the last timeout and no request is being answered.
 
-        If the last answer is still being sent, the client has not read it for all that time.
+        If the last answer is still being sent at that point, the client has not read it for all that time.
         """
         is_idle = self.cycle is None or self.cycle.response_complete
         if is_idle and self.cycle is self._last:
@@ -84,8 +84,8 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Runs every tenth of a second; shuts down if asked to.
 
-        First, it stops accepting connections. uvicorn would also close idle connections, although a request may be
-        about to arrive: they get some time, and are closed after their next answer.
+        First, the server stops accepting connections. uvicorn would also close idle connections, although a request may
+        be about to arrive. Here they get some time, and are closed after their next answer.
         """
         if self._ending and self._end_at is None:
             self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
@@ -143,7 +143,7 @@ def _watch(models: ServedModels, stop: Event, quiet: bool) -> None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """The socket that systemd has opened for this process, if it has; else one of our own."""
+    """The socket that systemd has opened for this process, if any; otherwise a new one."""
     if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
         return socket.socket(fileno=3)
     try:

@@ -1,4 +1,4 @@
-"""The component: trained on docs, it sets entities or tags, with their probabilities."""
+"""The component. Trained on docs, it sets entities or tags, with their probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparsecrf.estimators.crf import CRF
 from sparsecrf.model import Model
 from sparsecrf.model.spans import SpanReader
 
-#: Name to the term used in errors.
+#: Maps names to the terms used in errors.
 TARGETS = {"ents": "entities", "tag": "tags", "pos": "parts of speech"}
 
 
@@ -95,8 +95,9 @@ def make_component(
 class SparseCRF(Pipe):  # type: ignore[misc]
     """A linear-chain CRF as a component of spaCy.
 
-    `fit(docs)` trains it, or `nlp.initialize(lambda: examples)`, which `spacy train` calls. `nlp(text)` then has
-    entities in `doc.ents`, and in `doc.spans["sparsecrf"]` with the probability of each: `.attrs["scores"]`.
+    `fit(docs)` trains it; so does `nlp.initialize(lambda: examples)`, which `spacy train` calls. `nlp(text)` then
+    returns a doc with the entities in `doc.ents`, and also in `doc.spans["sparsecrf"]`, whose `.attrs["scores"]` has
+    the probability of each.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Docs with their entities, or tags; a batch is labelled at once, on `n_jobs` threads."""
+        """Set the entities, or tags, of docs. Each batch is labelled at once, on `n_jobs` threads."""
         for batch in minibatch(stream, batch_size):
             docs = list(batch)
             try:
@@ -230,7 +231,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
                 setattr(token, attribute, self.model.labels[y])
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
-        """The model in its file format; empty if it was not trained."""
+        """The model in its file format; empty if the component is not trained."""
         return b"" if self.model is None else self.model.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> SparseCRF:
@@ -238,7 +239,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
-        """Write the model to a folder, which is created. `sparsecrf label` and `Model.load` read its file, too."""
+        """Write the model to a folder, which is created. `sparsecrf label` and `Model.load` can read the file in it."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if self.model is not None:

@@ -107,7 +107,7 @@ def suggest(
 
 
 def _without_vectors(model: Model, pool: list[Any]) -> Iterable[Any]:
-    """The sequences, of which a model with dense columns has pairs (attributes, vector)."""
+    """The sequences without vectors: tokens are pairs (attributes, vector) for a model with dense columns."""
     if model.dense is None or model.vectors is not None:
         return pool
     return VectorReader(model.dense.width).attributes(pool)

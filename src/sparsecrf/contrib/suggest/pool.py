@@ -34,9 +34,9 @@ def read_pool(
     encoding: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Pooled]:
-    """The sequences of a file with or without labels, which are ignored. By default, the file name
-    determines `format` or, if it does not, the training data do, and `encoding` is the same as in the training data.
-    `progress` is called with the number of bytes read since its last call."""
+    """The sequences of a file with or without labels, which are ignored. By default, the file name determines `format`
+    or, if it does not, the training data do, and `encoding` is the same as in the training data. `progress` is called
+    with the number of bytes read since its last call."""
     of, charset = format_for(model, source, format), charset_for(model, encoding)
     of.check_columns(ragged, charset.is_bytes, "--")
     model.check_text()

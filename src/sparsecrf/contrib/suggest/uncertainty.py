@@ -4,11 +4,11 @@
     entropy      sum_t H(y_t) = - sum_t sum_y p_t(y) log p_t(y)
     change       sum_t |u_t|^2 (1 - sum_y p_t(y)^2)    u_t the values of the attributes of token t
 
-If label y were the right one, the gradient of the loss in the weights of the attributes of token t would be
-u_t (p_t - e_y)', whose expected squared length under p_t is |u_t|^2 (1 - sum_y p_t(y)^2): `change` is the expected
+If y were the correct label, the gradient of the loss in the weights of the attributes of token t would be
+u_t (p_t - e_y)', whose expected squared length under p_t is |u_t|^2 (1 - sum_y p_t(y)^2). So `change` is the expected
 change of the model if tokens share no attributes and transitions are ignored.
 
-All of them grow with the length of a sequence, since annotating a longer sequence gives more information.
+All measures grow with the length of a sequence, since annotating a longer sequence gives more information.
 """
 
 from __future__ import annotations
