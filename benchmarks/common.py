@@ -112,7 +112,7 @@ class Finished:
     wall_s: float
     cpu_s: float
     peak_mb: float
-    status: int  #: -9: it was ended, at the limit or at a line
+    status: int  #: -9 if it was ended, at the time limit or at a line
 
     @property
     def text(self) -> str:
@@ -120,7 +120,7 @@ class Finished:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The last JSON object that it printed. Other code may write a line or two while the process ends."""
+        """The last JSON object that the process printed. Other code may write a line or two while the process ends."""
         if self.status != 0:
             raise SystemExit(f"{self.command}: expected status 0, found {self.status}: {self.text[-2000:]}")
         return dict(json.loads(next(line for _, line in reversed(self.lines) if line.startswith("{"))))
@@ -156,7 +156,7 @@ def run(
     if timer:
         timer.start()
     lines = []
-    # The memory that wait4 reports includes that of this process, so the child is monitored instead.
+    # The memory that wait4 reports includes the memory of this process, so the child is monitored instead.
     with MemoryWatch(["VmHWM"], child.pid) as memory:
         assert child.stdout is not None
         for raw in child.stdout:

@@ -60,7 +60,7 @@ def sparsecrf(
     **options: Any,
 ) -> Result:
     """Train to a tolerance of 1e-5 or up to a time limit, unless `options` (those of `fit`) say otherwise. The history
-    contains more than that of other libraries: also kkt, gap and, on request, the test error."""
+    contains more than the histories of other libraries: also kkt, gap and, on request, the test error."""
     vocabulary, template = Vocabulary(start=False), Template.load(files.template)
     began = time.perf_counter()
     encoded = encode_columns([files.train], vocabulary, template, grow=True)
@@ -164,7 +164,7 @@ def underthesea_core(files: Files, model: pathlib.Path, *, rho1: float, rho2: fl
 
 
 def _timed(train: Callable[[], Any]) -> Result:
-    """For libraries that report nothing during training."""
+    """The result for libraries that report nothing during training."""
     began = time.perf_counter()
     train()
     return {"history": [], "seconds": time.perf_counter() - began}

@@ -43,7 +43,7 @@ class Task:
 
     @property
     def plain(self) -> bool:
-        """Label pairs have plain transitions only; otherwise they are conditioned on observations too."""
+        """Whether label pairs have plain transitions only; otherwise they are conditioned on observations too."""
         return not re.search(r"^(\*|B[^\n]*%)", self.template, re.MULTILINE)
 
     def available(self) -> bool:
@@ -192,7 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(options: argparse.Namespace, default: Iterable[str] = TASKS) -> list[Task]:
-    """The tasks named, and those of folders; if there are neither, the default. Tasks without data are left out."""
+    """The named tasks and the tasks of folders; if there are neither, the default. Tasks without data are left out."""
     if unknown := [name for name in options.tasks if name not in TASKS]:
         raise SystemExit(f"expected tasks among {', '.join(TASKS)}, found {', '.join(unknown)}")
     own = [Task.of_folder(folder, options.rho1, options.rho2) for folder in options.data]

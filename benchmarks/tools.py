@@ -51,7 +51,7 @@ class Tool:
     in_parts: bool = True  #: also trains for fractions of the budget, to follow the test score
     model_suffix: str = ""  #: of the file to be read, where a tool writes two
     label: Label | None = None  #: CRFsuite: the file with attributes next to the given one
-    label_needs: str | None = None  #: as `needs`, if it is another
+    label_needs: str | None = None  #: as `needs`, if labelling needs something else
 
     def missing(self) -> str | None:
         """Why the tool cannot take part; None if it can."""
@@ -134,7 +134,8 @@ def _crfsuite_label(model: pathlib.Path, data: pathlib.Path) -> list[Any]:
 
 
 def wapiti(algorithm: str, *, compact: bool = False, whole_dev: bool = False) -> Train:
-    """Its time includes decoding a dev file: one sequence, or the whole test file if its errors are needed."""
+    """Trains Wapiti. Its time includes decoding a dev file: one sequence, or the whole test file if its errors are
+    needed."""
 
     def command(task: Task, files: Files, budget: float, model: pathlib.Path) -> list[Any]:
         penalties = ["-1", task.rho1, "-2", task.rho2]
@@ -146,8 +147,8 @@ def wapiti(algorithm: str, *, compact: bool = False, whole_dev: bool = False) ->
 
 
 def wapiti_rows(done: Finished) -> list[tuple[float, float, float, int, float]]:
-    """It prints for each iteration: seconds, without reading; the objective (NA for the stochastic solver and bcd);
-    number; active features; and the percentage of wrong tokens in the dev file."""
+    """What Wapiti prints for each iteration: seconds, without reading; the objective (NA for the stochastic solver and
+    bcd); number; active features; and the percentage of wrong tokens in the dev file."""
     pattern = r"^\s*\[\s*(\d+)\]\s+obj=(\S+)\s+act=\s*(\d+)\s+err=\s*([\d.]+)%.*time=[\d.]+s/([\d.]+)s"
     return [
         (float(t), float(value.replace("NA", "nan")), float(n), int(active), float(error))
@@ -169,16 +170,16 @@ def crfpp(algorithm: str) -> Train:
 
 
 def _crfpp_history(done: Finished) -> History:
-    """It prints no times: a line appears when an iteration is done, and training begins after it has printed the number
-    of features."""
+    """CRF++ prints no times: a line appears when an iteration is done, and training begins after it has printed the
+    number of features."""
     rows = [(t, re.match(r"iter=(\d+) .*obj=(\S+)", line)) for t, line in done.lines]
     began = max((t for t, line in done.lines if line.startswith(("Number of features", "shrinking size"))), default=0.0)
     return [(t - began, float(found[2]), float(found[1])) for t, found in rows if found]
 
 
 def _crfpp_suits(task: Task) -> bool:
-    """Supports one penalty or the other, not both, and no `*` lines. 16 vectors over all features must fit into
-    memory."""
+    """Whether CRF++ can train on a task. It supports one penalty or the other, not both, and no `*` lines; 16 vectors
+    over all features must fit into memory."""
     return task.plain and (task.rho1 == 0 or task.rho2 == 0)
 
 

@@ -7,8 +7,9 @@ Learn how English words sound from a dictionary that does not say which letter m
     pip install "sparsecrf[demo]"
     python examples/letter_to_sound.py
 
-Three steps: (1) align letters with phonemes, (2) train a sparse CRF that labels letters, (3) ask it for words. Half a
-minute on one core. `sparsecrf demo` does the same with a path of penalties, errors and pictures.
+There are three steps: (1) align letters with phonemes, (2) train a sparse CRF that labels letters, (3) predict the
+pronunciation of words. They take half a minute on one core. `sparsecrf demo` does the same with a path of penalties,
+errors and pictures.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/phoneme.svg'
@@ -45,7 +46,7 @@ def main() -> None:
     model = trained.model(vocabulary)
     print(f"CRF: {model.n_active:,} weights that are not zero for {len(model.labels)} labels")
 
-    # 3. A word is right if all its phonemes are.
+    # 3. A word is correct if all its phonemes are.
     right = sum(phonemes(model.label(attributes(spelling))) == tuple(sounds) for spelling, sounds in unseen)
     print(f"{len(unseen)} unseen words: {100 * right / len(unseen):.1f} % right")
     for word in ("sparse", "random", "phoneme", "frabjous"):

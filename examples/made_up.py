@@ -1,4 +1,4 @@
-"""Sentences with names of people, places and firms, made up: what the examples train on."""
+"""Made-up sentences with names of people, places and firms, on which the examples train."""
 
 import random
 
@@ -23,7 +23,7 @@ SYLLABLES = [
     "sa",
     "ta",
 ]
-#: How names end, mostly. Some endings are of more than one kind.
+#: The usual endings of names. Some endings occur with more than one kind of name.
 ENDINGS = {
     "PER": ["na", "son", "dra", "mir", "ton", "ia"],
     "LOC": ["burg", "ville", "ton", "stad", "ia", "port"],
@@ -46,7 +46,7 @@ PATTERNS = [
 
 
 def sentences(n, seed=0):
-    """`n` sentences as lists of words, and their labels in IOB2. One name in ten ends as no other of its kind does."""
+    """`n` sentences as lists of words, and their labels in IOB2. One name in ten has an unusual ending for its kind."""
     rng = random.Random(seed)
     words, labels = [], []
     for _ in range(n):

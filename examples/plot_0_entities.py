@@ -28,7 +28,7 @@ from sparsecrf.contrib.plots import plot_path
 display = plot_path(path)
 
 # %%
-# The test data give one honest number:
+# Score once on the test data:
 
 found = evaluate(y_test, CRF.from_model(best).predict(X_test).tolist())
 print(f"test F1 {found.f1:.1f} %, precision {found.precision:.1f} %, recall {found.recall:.1f} %")

@@ -7,7 +7,7 @@ held-out sentences, and let cross-validation choose.
 """
 
 # %%
-# Sentences with entities, made up. A word is described by itself, its neighbours and its shape.
+# Made-up sentences with entities. The attributes of a word are the word itself, its neighbours and its shape.
 
 from made_up import features, sentences
 from sparsecrf import CRF, CRFCV
@@ -18,7 +18,7 @@ words_dev, y_dev = sentences(200, seed=2)
 X_dev = [features(sentence) for sentence in words_dev]
 
 # %%
-# The path begins where the first weight appears; every solution starts the next.
+# The path begins where the first weight appears; every fit starts from the previous solution.
 
 from sparsecrf.contrib.plots import plot_path
 
@@ -28,8 +28,8 @@ for found, error in zip(path, path.errors, strict=True):
     print(f"rho1 {found.rho1:8.3f}  {len(found.w):4} weights  {error:6.2f} % of the held-out tokens wrong")
 
 # %%
-# Without held-out data: cross-validation. `one_se` takes the largest penalty whose score is within one standard error
-# of the best. On a small task like this one both rules may choose the same model.
+# Without held-out data, use cross-validation. `one_se` takes the largest penalty whose score is within one standard
+# error of the best. On a small task like this one both rules may choose the same model.
 
 best = CRFCV(cv=4, scoring="chunk_f1").fit(X, y)
 small = CRFCV(cv=4, scoring="chunk_f1", selection="one_se").fit(X, y)

@@ -2,8 +2,8 @@
 Why this label
 ==============
 
-A model's score is a sum of few terms. We train on made-up sentences and take one apart that can be read in two ways:
-is Mariton a person or a place?
+A model's score is a sum of a few terms. We train on made-up sentences and analyse a sentence that can be read in two
+ways: is Mariton a person or a place?
 """
 
 from made_up import features, sentences
@@ -15,7 +15,7 @@ model = crf.model_
 print(model)
 
 # %%
-# What it has learnt, by label and by kind of attribute:
+# What the model has learnt, by label and by kind of attribute:
 
 model.explain(top=4)
 

@@ -20,7 +20,7 @@ crf = CRF(rho1=1.0).fit(X, y)
 print(f"error {100 * (1 - crf.score(X_test, y_test)):.2f} %, best possible {100 * hmm.bayes_error():.2f} %")
 
 # %%
-# Accuracy against confidence on unseen data. On the line: of the tokens that have probability p, a share of p is right.
+# Accuracy against confidence on unseen data. On the diagonal, a share p of the tokens with probability p is correct.
 
 from sparsecrf.contrib.plots import CalibrationDisplay, plot_confusion
 
@@ -28,18 +28,18 @@ display = CalibrationDisplay.from_estimator(crf, X_test, y_test, strategy="quant
 print(f"expected calibration error {display.ece:.3f}")
 
 # %%
-# The errors are where they must be: E and F look alike.
+# The errors are where we expect them, because E and F look alike.
 
 display = plot_confusion(y_test, crf.predict(X_test))
 
 # %%
-# The three best labellings of a sequence. Two differ in one label that the data cannot tell.
+# The three best labellings of a sequence. Two of them differ in one label that the data cannot determine.
 
 for labels, probability in crf.predict_nbest(X_test[:1], 3)[0]:
     print(f"{probability:.3f}  {' '.join(labels)}")
 
 # %%
-# Entities have probabilities of their own. Those above a threshold are right, those below are for people to look at.
+# Entities have their own probabilities. Accept entities above a threshold, and let people check those below it.
 
 from made_up import features, sentences
 

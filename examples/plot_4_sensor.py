@@ -2,8 +2,8 @@
 Numbers instead of words
 ========================
 
-Tokens can be the rows of a matrix. Here three noisy sensors see an activity (rest, walk, run) that changes now and
-then; a CRF finds where.
+Tokens can be the rows of a matrix. Here three noisy sensors record an activity (rest, walk, run) that changes now and
+then; a CRF finds the changes.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ LEVELS = np.array([[0.0, 0.0, 0.5], [1.0, 0.3, 0.5], [1.5, 1.0, 0.5]])  # the la
 
 
 def record(n, rng):
-    """n seconds: activities that last 30 seconds or so, and what the sensors see of them."""
+    """n seconds: activities that last 30 seconds or so, and the sensor readings."""
     states = [int(rng.integers(3))]
     for _ in range(n - 1):
         stay = rng.random() > 1 / 30
@@ -28,7 +28,7 @@ recordings = [record(300, rng) for _ in range(12)]
 
 
 # %%
-# Attributes are the readings, their squares and a constant: with squares the score is a Gaussian's.
+# Attributes are the readings, their squares and a constant: with squares, scores can be Gaussian log-densities.
 
 
 def design(readings):
@@ -48,15 +48,15 @@ print(f"right, second by second: {100 * right:.1f} %")
 print(f"right, as sequences:     {100 * crf.score(X_test, y_test):.1f} %")
 
 # %%
-# The weights say which readings count: those of the third sensor (x2, x5) are zero or nearly.
+# The weights say which readings count: the weights of the third sensor (x2, x5) are zero or nearly zero.
 
 for weight in crf.model_.explain().largest(12):
     before = "" if weight.previous is None else f"after {weight.previous}"
     print(f"{weight.attribute:7} {weight.label:5} {before:14} {weight.weight:+.2f}")
 
 # %%
-# When does the activity change? All recordings that were left out of training, with the seconds of true and found
-# changes. Short spells are missed where the sensors do not speak clearly.
+# When does the activity change? Here are all recordings that were left out of training, with the seconds of true and
+# found changes. Short activities are missed if the readings are not clear.
 
 
 def changes(labels):

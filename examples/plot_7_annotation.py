@@ -2,9 +2,9 @@
 What to annotate next
 =====================
 
-A few annotated sentences, and a pool of raw ones. The model says which of these would teach it most; somebody
-annotates them; the model is trained again from its last weights, and asked again. Here the annotator is made up: the
-labels of the pool are known, and are given when they are asked for.
+You have a few annotated sentences and a pool of raw ones. The model says from which of these it would learn most;
+somebody annotates them; the model is retrained from its last weights, and the cycle repeats. Here the annotator is
+simulated: the labels of the pool are known, and are revealed on request.
 """
 
 import random
@@ -33,8 +33,8 @@ def annotate(numbers):
 
 
 def loop(choose, first=40, step=40, rounds=4):
-    """F1 on the test data after each round. `choose` gives the next numbers: of a model, and of sentences to choose
-    from."""
+    """F1 on the test data after each round. `choose` returns the numbers of the next sentences, given a model and the
+    sentences to choose from."""
     annotated, crf, scores = list(range(first)), CRF(features="words", rho1=0.3), []
     for _ in range(rounds):
         model = getattr(crf, "model_", None)

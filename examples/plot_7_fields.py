@@ -40,7 +40,7 @@ X_test, y_test = zip(*(address() for _ in range(200)), strict=True)
 print(*zip(X[0], y[0], strict=True))
 
 # %%
-# Most words of a new address are unknown. Neighbours, prefixes, suffixes and shapes tell what they are:
+# Most words of a new address are unknown. Neighbours, prefixes, suffixes and shapes determine their labels:
 
 plain = CRF().fit(X, y)
 crf = CRF(features="words").fit(X, y)
@@ -59,8 +59,8 @@ from sparsecrf.contrib.plots import plot_marginals
 display = plot_marginals(crf.model_, words, tokens=words)
 
 # %%
-# The same from the command line, on running text. The model remembers that its training tokens look like ``Ave,``, so
-# that ``label`` cuts text at spaces and leaves the comma where it is.
+# You can do the same from the command line, on running text. The model remembers that its training tokens look like
+# ``Ave,``, so ``label`` cuts text at spaces and keeps the comma attached.
 
 import subprocess
 import sys

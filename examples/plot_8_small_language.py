@@ -2,9 +2,9 @@
 Tag a small language
 ====================
 
-For most languages there are a few hundred tagged sentences and some raw text. Endings, tags that share parts, and word
-clusters from the raw text make the most of both. The language here is made up; a treebank in CoNLL-U works the same way
-(``sparsecrf train treebank.conllu --format conllu:upos+feats``).
+For most languages there are a few hundred tagged sentences and some raw text. Word endings, tags that share parts, and
+word clusters from the raw text make the most of both. The language here is made up; a treebank in CoNLL-U works the
+same way (``sparsecrf train treebank.conllu --format conllu:upos+feats``).
 """
 
 import random
@@ -19,7 +19,7 @@ NAMES = {"N": "NOUN", "A": "ADJ", "V": "VERB"}
 
 
 def sentence():
-    """Noun phrases and a verb that agrees with the first. Endings tell the number, but hardly the part of speech."""
+    """Noun phrases and a verb that agrees with the first. Endings show the number, but hardly the part of speech."""
     words, tags = [], []
     number = rng.choice(["Sing", "Plur"])
     for part in rng.choice(["N V N", "A N V N", "N V A N", "N N V", "V N A"]).split():
@@ -68,7 +68,7 @@ from sparsecrf.contrib.plots import plot_transitions
 display = plot_transitions(crf.model_.without_parts())
 
 # %%
-# Which sentence should be tagged next? The one that the model is least sure of teaches it most.
+# Which sentence should be tagged next? The model learns most from the sentence that it is least sure of.
 
 unsure = min(raw[:500], key=lambda words: crf.model_.nbest(words, 1)[0][1])
 best = crf.model_.nbest(unsure, 2)

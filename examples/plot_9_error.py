@@ -32,7 +32,8 @@ from sparsecrf.contrib.plots import plot_marginals
 display = plot_marginals(model, words, tokens=words)
 
 # %%
-# Every score is a sum of weights. Those of the predicted label minus those of the right one, the largest first:
+# Every score is a sum of weights. Here are the weights of the predicted label minus those of the correct label, the
+# largest difference first:
 
 token = model.explain(words, top=None).tokens[t]
 own, right = ({term.attribute: term.amount for term in token.contributions(y)} for y in (token.label, gold[t]))
@@ -41,7 +42,7 @@ for name in sorted(difference, key=lambda name: -abs(difference[name]))[:6]:
     print(f"{name:24} {difference[name]:+.2f}")
 
 # %%
-# Positive numbers speak for the wrong label. What do the training data say about such words?
+# Positive numbers are evidence for the wrong label. What do the training data say about such words?
 
 from collections import Counter
 

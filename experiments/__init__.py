@@ -1,1 +1,1 @@
-"""The paper's experiments, one file each; `run.py` is the way in."""
+"""The paper's experiments, one file each; `run.py` runs them."""

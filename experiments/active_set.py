@@ -1,10 +1,11 @@
-"""What the paper announces second: sweeps over active features only, against sweeps over all of them.
+"""The second extension that the paper announces: sweeps over active features only, compared with sweeps over all.
 
-Three ways to sweep, block by block:
-- all: every feature in every sweep (letters: the whole virtual space; 3-grams: all that occur);
-- active: all for a dozen sweeps, then those that are active, as the paper proposes; what was zero stays zero;
-- working set: what `fit` does: features that could violate their condition of optimality, found by screening.
-At the end the condition is checked over the whole virtual space: the first two do not know how far they are.
+There are three ways to sweep, block by block:
+- all: every feature in every sweep (letters: the whole virtual space; 3-grams: all features that occur);
+- active: all features for a dozen sweeps, then only active ones, as the paper proposes; zero weights then stay zero;
+- working set: features that could violate their optimality condition, found by screening, as in `fit`.
+At the end, the condition is checked over the whole virtual space: the first two do not know how far they are from the
+optimum.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WAYS = ("all", "active", "working set")
 
 
 def sweeps(data: Path, *, task: str, way: str, n: int, dozen: int, virtual: bool) -> Result:
-    """[seconds, objective, features looked at] after each of n sweeps, and the KKT residual at the end."""
+    """[seconds, objective, features visited] after each of n sweeps, and the KKT residual at the end."""
     train = read(data, task).train
     if way == "working set":
         return _by_working_set(train, n)
@@ -39,7 +40,7 @@ def sweeps(data: Path, *, task: str, way: str, n: int, dozen: int, virtual: bool
     known = objective.working_set(every.numbers)
     sweeper, w = Sbcd(train, 1), np.zeros(known.size)
     rows, began = [], time.process_time()
-    spent = 0.0  # on values that only the record needs
+    spent = 0.0  # seconds spent on values that only the record needs
     for k in range(n):
         if way == "active" and k == dozen:
             known, w = objective.working_set(known.numbers[w != 0]), w[w != 0]
@@ -63,7 +64,7 @@ def _value(objective: Objective, known: WorkingSet, w: Floats) -> float:
 
 
 def _kkt(objective: Objective, known: WorkingSet, w: Floats) -> float:
-    """Relative, over the whole virtual space."""
+    """The relative KKT residual over the whole virtual space."""
     _, carried, _, g = objective.screen(known, w)
     return float(np.abs(objective.penalty.subgradient(carried, g)).sum()) / objective.start_residual()
 
@@ -131,7 +132,7 @@ def _last(results: dict[str, Result], task: str, way: str) -> list[float]:
 
 
 def _late(found: Result) -> float:
-    """Seconds of a sweep, median of the last third."""
+    """Seconds per sweep: the median over the last third."""
     seconds = np.diff([row[0] for row in found["rows"]])
     return float(np.median(seconds[-len(seconds) // 3 :]))
 

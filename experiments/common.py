@@ -1,4 +1,4 @@
-"""What experiments share: jobs with a key, their store, pages of results."""
+"""Shared code of the experiments: jobs with a key, the store of their results, pages of results."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Job:
 
     function: str  #: module:function; called with the data folder and the options
     options: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[str, ...] = ()  #: what it reads of the data folder
-    minutes: float = 0.2  #: expected on one core, in full: long jobs start first
+    files: tuple[str, ...] = ()  #: files that it reads from the data folder
+    minutes: float = 0.2  #: expected time of the full job on one core: long jobs start first
 
     def key(self, data: Path) -> str:
-        """A digest of all that the result depends on: options, package version and the content of the files.
+        """A digest of what the result depends on: options, package version and the content of the files.
 
-        The code is not part of it: after a change of code, choose `--again`.
+        The code is not part of the digest: after a change of the code, use `--again`.
         """
         digests = {name: _digest(data / name) for name in self.files}
         text = json.dumps([self.function, dict(self.options), digests, version("sparsecrf")], sort_keys=True)
@@ -47,7 +47,7 @@ def _digest(path: Path) -> str:
 
 
 class Store:
-    """Results by key, a file each, whole or not there: what is finished is not done again."""
+    """Results by key, each in a file that is written atomically, so that finished jobs are not run again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,23 +67,23 @@ class Store:
 
 @dataclass(frozen=True)
 class Relation:
-    """A statement of the paper, or of this project, that the numbers must bear out."""
+    """A statement of the paper, or of this project, that the numbers must confirm."""
 
     text: str
     holds: bool
-    found: str  #: the numbers that decide
-    full_only: bool = False  #: of seconds, or of these very data: on small made-up ones it says nothing
+    found: str  #: the numbers that decide whether it holds
+    full_only: bool = False  #: whether it is about times or about the real data: small simulated data cannot test it
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment shows."""
+    """The results of an experiment."""
 
     numbers: dict[str, Any]
     tables: dict[str, list[str]]  #: Markdown, by title
     figures: dict[str, Any]  #: displays of `sparsecrf.contrib.plots`, by file name without ending
     relations: list[Relation]
-    headline: str  #: one sentence for RESULTS.md, with ours and the paper's numbers
+    headline: str  #: one sentence for RESULTS.md, with our numbers and the paper's
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class Experiment:
 
 
 def write_report(report: Report, experiment: Experiment, folder: Path, keys: Mapping[str, str]) -> None:
-    """numbers.json, table.md and the figures as .svg and .png; numbers.json comes last, as the sign of completeness."""
+    """Write numbers.json, table.md and the figures as .svg and .png. numbers.json comes last: if it exists, the report
+    is complete."""
     from experiments.figures import save
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ def relations_table(relations: Sequence[Relation]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """JSON has no infinity and no NaN: None."""
+    """The value with None instead of infinity and NaN, which JSON lacks."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -144,7 +145,7 @@ def plain(value: Any) -> Any:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """The first `left` columns are text, the others numbers."""
+    """A Markdown table. The first `left` columns are text, all others are numbers."""
     rule = "|" + "---|" * left + "---:|" * (len(head) - left)
     return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
 
@@ -158,5 +159,5 @@ def scientific(x: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds with as many digits as mean something."""
+    """A duration, given in seconds, with as many digits as are significant."""
     return f"{seconds:,.2g} s" if seconds < 10 else f"{seconds:,.0f} s"

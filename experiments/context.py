@@ -8,7 +8,7 @@ from experiments import figures, paper
 from experiments.common import Experiment, Job, Relation, Report, Result, duration, number, scientific, table
 from experiments.training import active, job
 
-RHO1, RHO2 = 0.2, 0.001  # the paper does not say; its best compromise on letters is 0.2
+RHO1, RHO2 = 0.2, 0.001  # the paper does not give them; its best compromise on letters is rho1 = 0.2
 PSEUDO, NGRAM = ("pseudo 3-gram", "pseudo 5-gram"), ("3-gram", "5-gram")
 MINUTES = {"pseudo 3-gram": 10.0, "pseudo 5-gram": 35.0, "3-gram": 1.0, "5-gram": 2.0}
 PEER_ERROR = 7.90  # %, the best of other tools on the 5-gram features: Wapiti's sgd-l1 after 30 epochs
@@ -16,16 +16,16 @@ OPTIMUM = "5-gram, optimum"
 
 
 def jobs(quick: bool) -> dict[str, Job]:
-    """SBCD for 30 iterations, tested at each. Groups of attributes that never meet at a position are updated together.
+    """SBCD for 30 iterations, tested at each. Attributes that never occur at the same position are updated as a group.
 
-    One block for each attribute would make a sweep of the pseudo 5-gram model dozens of passes long.
+    With one block for each attribute, a sweep of the pseudo 5-gram model would take dozens of passes.
     """
     limits: dict[str, Any] = {"max_iter": 12 if quick else 30, "tol": 0.0}
     found = {
         name: job(name, minutes=minutes, watch=True, rho1=RHO1, rho2=RHO2, solver="sbcd", **limits)
         for name, minutes in MINUTES.items()
     }
-    # As the peers train: no start label.
+    # No start label, because the other tools have none.
     found[OPTIMUM] = job(
         "5-gram", minutes=1.5, watch=True, start=False, rho1=RHO1, rho2=RHO2, tol=1e-3 if quick else 5e-4
     )
@@ -33,7 +33,7 @@ def jobs(quick: bool) -> dict[str, Job]:
 
 
 def at(result: Result, iteration: int) -> dict[str, Any]:
-    """The record of an iteration; the last one if the run converged before."""
+    """The record of an iteration, or the last record if the run converged earlier."""
     records = [record for record in result["history"] if record["iter"] <= iteration]
     return dict(records[-1])
 

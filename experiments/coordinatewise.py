@@ -1,4 +1,4 @@
-"""Section 6.1: one weight at a time against one block at a time, on simulated data (the paper's figure 3)."""
+"""Section 6.1: updates one weight at a time or one block at a time, on simulated data (the paper's figure 3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {"coordinate-wise": True, "blockwise": False}
 
 
 def sweeps(data: Path, *, reading: str, sequences: int, n: int, test: int = TEST) -> Result:
-    """Objective and test error after each of n sweeps over all 210 weights (240 with the start label), and its time."""
+    """Objective, test error and time after each of n sweeps over all 210 weights (240 with the start label)."""
     hmm = READINGS[reading]()
     vocabulary, rng = vocabulary_of(hmm), np.random.default_rng([2010, 0])
     train, unseen = vocabulary.encode(*hmm.sample(sequences, rng)), vocabulary.encode(*hmm.sample(test, rng))
@@ -57,7 +57,7 @@ def sweeps(data: Path, *, reading: str, sequences: int, n: int, test: int = TEST
 
 
 def jobs(quick: bool) -> dict[str, Job]:
-    # Ten sequences as in the paper, and enough of them for times to be those of the recursions.
+    # Ten sequences as in the paper, and a larger number, so that the recursions dominate the times.
     sizes = {SMALL: TRAIN, LARGE: 50 if quick else 1000}
     return {
         name: Job(

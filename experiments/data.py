@@ -1,4 +1,4 @@
-"""The tasks of the paper: files of the data folder, and the templates that make the paper's features of them."""
+"""The tasks of the paper: files of the data folder, and the templates that generate the paper's features from them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Task:
 
 
 def _around(reach: int) -> str:
-    """The letters up to so many places away, each on its own, and the bias."""
+    """Template lines for the letters at a distance of at most `reach`, each on its own, and for the bias."""
     places = sorted(range(-reach, reach + 1), key=abs)
     return "*\n" + "".join(f"*{n}:%x[{k},0]\n" for n, k in enumerate(places))
 
 
 #: Section 6.2 (letters; pseudo n-gram and n-gram, with bias terms; a k-gram is centred, so k is odd) and section 6.3
-#: (word, part of speech, chunk tag, one at a time). All of them with labels and with label pairs.
+#: (word, part of speech, chunk tag, one at a time). All attributes condition labels and label pairs.
 TASKS = {
     "letters": Task("nettalk", LETTERS),
     "pseudo 3-gram": Task("nettalk", _around(1)),
@@ -44,7 +44,7 @@ TASKS = {
     "5-gram": Task("nettalk", NGRAMS),
     "stress": Task("nettalk", LETTERS, ".stress.txt"),
     "entities": Task("conll2003", COLUMNS),
-    # Not in the paper: plain transitions, the usual template for chunking, the ready-made one for tagging.
+    # Not in the paper: plain transitions, the usual template for chunking, and the ready-made template for tagging.
     "chunks": Task("conll2000", CHUNKS, has_dev=False),
     "tags": Task("ewt", Template.preset("tagging").text),
 }
@@ -58,13 +58,15 @@ class Corpora:
 
     @property
     def virtual_features(self) -> int:
-        """Label and label pairs of all attributes; those after the start label are left out, as the paper does."""
+        """The number of features of all attributes with labels and label pairs, without pairs with the start label, as
+        the paper counts them."""
         Y = self.train.n_labels
         return self.train.n_attributes * (Y + Y * Y)
 
 
 def read(data: Path, name: str, *, start: bool = True, sequences: int | None = None) -> Corpora:
-    """Training and test part of a task; `start`: with the paper's start label. `sequences`: the first ones only."""
+    """The training and test parts of a task. `start`: use the paper's start label. `sequences`: read only this many of
+    the first sequences."""
     task = TASKS[name]
     for file in task.files:
         if not (data / file).exists():
@@ -78,11 +80,12 @@ def read(data: Path, name: str, *, start: bool = True, sequences: int | None = N
     return Corpora(vocabulary, train, test)
 
 
-EVERY = 10  # where there is no dev file, one sequence of so many is held out
+EVERY = 10  # without a dev file, every 10th sequence is held out
 
 
 def read_with_dev(data: Path, name: str) -> tuple[Corpora, Corpus]:
-    """The same without a start label, and a part to choose penalties on: dev.txt, or a tenth of the training part."""
+    """As `read`, without a start label, and with a part for choosing penalties: dev.txt, or a tenth of the training
+    part."""
     corpora, task = read(data, name, start=False), TASKS[name]
     if task.dev is not None:
         encoded = encode_columns([data / task.dev], corpora.vocabulary, Template(task.template), grow=False)

@@ -1,18 +1,18 @@
-"""Two earlier ways to sparse models that the paper cites, small and plain, beside screening.
+"""Simple implementations of two earlier methods for sparse models that the paper cites, compared with screening.
 
-*Bound optimisation* (Krishnapuram, Carin, Figueiredo & Hartemink 2005): the curvature is replaced by a bound that never
-changes, so that each update is a soft threshold and the objective cannot rise. Theirs is for logistic regression. Here,
-with v_j the values of the occurrences j of attributes in sequence i and n_i = sum_j |v_j|, the variance of F . d is at
-most a quarter of its squared range, so
+*Bound optimisation* (Krishnapuram, Carin, Figueiredo & Hartemink 2005): the curvature is replaced by a constant bound,
+so that each update is a soft threshold and the objective cannot rise. The original method is for logistic regression.
+Here, let v_j be the values of the occurrences j of attributes in sequence i, and n_i = sum_j |v_j|. The variance of
+F . d is at most a quarter of its squared range, so
 
     d' H d <= sum_i w_i/4 (sum_j |v_j| range_j(d))^2 <= sum_i w_i/4 n_i sum_j |v_j| 2 sum_cells d^2  =  sum_k b_k d_k^2
     b_k = 1/2 sum_i w_i n_i c_i(x),      c_i(x) = sum of |v| over the occurrences of the attribute of k in sequence i
 
     w_k <- S(b_k w_k - g_k, rho1) / (b_k + rho2)                for all features at once, one pass each
 
-*Feature induction* (McCallum 2003): begin without features; add those that promise to gain most, train for a few
-iterations under an l2 penalty, and so on. The gain of a feature is that of its weight alone, its expectation spread
-evenly over the mass m of its attribute:
+*Feature induction* (McCallum 2003): begin without features; add the features with the largest estimated gain, train for
+a few iterations with an l2 penalty, and repeat. The gain of a feature is the gain from changing its weight alone, with
+its expectation spread evenly over the mass m of its attribute:
 
     gain_k = max_w { C w - m log(1 - E/m + (E/m) exp w) } = m KL(C/m || E/m)
 """
@@ -43,7 +43,7 @@ from sparsecrf.training.solvers.working_set import Run
 from sparsecrf.training.stopping import Stopping
 
 RHO2 = 0.01
-RHO1 = 1.0  # of bound optimisation
+RHO1 = 1.0  # for bound optimisation
 PATH = (10.0, 3.0, 1.0, 0.3)
 ROUNDS, PER_ROUND, TRAINED = 12, {"letters": 250}, 10  # induction: iterations after each round
 
@@ -52,7 +52,7 @@ ROUNDS, PER_ROUND, TRAINED = 12, {"letters": 250}, 10  # induction: iterations a
 
 
 def bound(corpus: Corpus) -> Floats:
-    """b [2 X] of the features of single labels, then of pairs, of each attribute."""
+    """b [2 X] of each attribute: first for its features of single labels, then for its features of pairs."""
     arrays, X = corpus.to_arrays(), corpus.n_attributes
     sequence = np.repeat(np.arange(len(arrays["lengths"])), arrays["lengths"])
     weight = np.ones(len(arrays["lengths"])) if arrays["sequence_weight"] is None else arrays["sequence_weight"]
@@ -67,7 +67,7 @@ def bound(corpus: Corpus) -> Floats:
 
 
 class BoundOptimisation:
-    """A solver like those of the package; it learns nothing."""
+    """A solver with the package's interface; it does not learn any curvature."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective, self.b = objective, bound(objective.corpus)
@@ -93,12 +93,12 @@ class BoundOptimisation:
 
 
 def bounded(data: Path, *, passes: int, screening: bool) -> Result:
-    """Bound optimisation on letters, over working sets or over all features; beside it `auto` to the optimum."""
+    """Bound optimisation on letters, over working sets or over all features, compared with `auto` at the optimum."""
     train = read(data, "letters").train
     objective = Objective(train, ElasticNet(RHO1, RHO2), threads=1)
     solver, records = BoundOptimisation(objective), list[dict[str, Any]]()
     start = None
-    if not screening:  # the working set is all there is, so there is nothing outside to look for
+    if not screening:  # the working set contains all features, so there is nothing to screen
         everything = objective.working_set(objective.prepared.oracle.virtual())
         start = Point(
             everything, np.zeros(everything.size), *objective.loss_grad(everything, np.zeros(everything.size))
@@ -127,14 +127,14 @@ def bounded(data: Path, *, passes: int, screening: bool) -> Result:
 
 
 def gains(known: WorkingSet, expected: Floats, mass: Floats) -> Floats:
-    """m KL(C/m || E/m) of each feature; mass: of its attribute."""
+    """m KL(C/m || E/m) of each feature; `mass`: the mass m of its attribute."""
     c, e = (np.clip(x / mass, 0.0, 1.0) for x in (known.counts, expected))
     found: Floats = mass * (rel_entr(c, e) + rel_entr(1 - c, 1 - e))
     return found
 
 
 def induced(data: Path, *, task: str, rounds: int, per_round: int) -> Result:
-    """Rounds of feature induction among the observed features: features, test error and seconds after each."""
+    """Feature induction among the observed features: number of features, test error and seconds after each round."""
     corpora = read(data, task)
     began, rows = time.process_time(), list[Result]()
     objective = Objective(corpora.train, ElasticNet(0.0, RHO2), threads=1)
@@ -161,7 +161,7 @@ def induced(data: Path, *, task: str, rounds: int, per_round: int) -> Result:
 
 
 def _masses(data: TrainingData, known: WorkingSet) -> Floats:
-    """The mass of the attribute of each feature, for pairs after the start and inside apart."""
+    """The mass of each feature's attribute, counted separately for pairs after the start and for all other pairs."""
     unigram, start, inner = data.oracle.masses()
     numbering = Numbering.of(known.feature_set)
     x, previous = numbering.attribute(known.numbers), numbering.previous(known.numbers)
@@ -171,7 +171,7 @@ def _masses(data: TrainingData, known: WorkingSet) -> Floats:
 
 
 def screened(data: Path, *, task: str, rho1: list[float]) -> Result:
-    """The same with `auto`, which screens all virtual features, for falling rho1."""
+    """The same numbers with `auto`, which screens all virtual features, for decreasing rho1."""
     corpora, rows = read(data, task), list[Result]()
     for value in rho1:
         found = fit_alone(corpora.train, rho1=value, rho2=RHO2)
@@ -256,8 +256,8 @@ def report(results: dict[str, Result]) -> Report:
 
 
 def _beside(results: dict[str, Result], task: str) -> list[tuple[int, float, float]]:
-    """Number of features of a model by induction, the error of screening with as many (between two models, by the
-    logarithm), and its own; where there are models on both sides."""
+    """For each model by induction that lies between two models by screening: its number of features, the error of
+    screening with as many features (interpolated on the logarithmic scale), and its own error."""
     ours = sorted((row["features"], row["error"]) for row in results[f"screening, {task}"]["rows"])
     sizes, errors = np.log([n for n, _ in ours]), [error for _, error in ours]
     rows = [row for row in results[f"induction, {task}"]["rows"] if ours[0][0] <= row["features"] <= ours[-1][0]]

@@ -20,11 +20,11 @@ RHO1 = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 AT_LEAST = (2, 3, 5, 10, 20, 50, 100, 300)
 TOP_N = (10, 30, 100, 300, 1000, 3000, 10_000)
 KEEP = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
-RHO2 = 0.001  # of models without an l1 penalty; of 0.5, 0.1, 0.02, 0.005, 0.001 the best on the dev part
+RHO2 = 0.001  # for models without an l1 penalty: the best of 0.5, 0.1, 0.02, 0.005, 0.001 on the dev part
 L1 = ("SBCD", "OWL-QN")
-#: Plain L-BFGS: OWL-QN without an l1 penalty. Where features are given, the virtual space is these.
+#: Plain L-BFGS: OWL-QN without an l1 penalty. If features are given, they are the virtual space.
 RIDGE: dict[str, Any] = {"rho1": 0, "rho2": RHO2, "solver": "owlqn", "tol": 1e-3}
-CLOSE = 0.1  # points: nearer than this to its last error, a run has arrived
+CLOSE = 0.1  # points: a run has converged when its error is this close to its last error
 
 
 # ---- The jobs
@@ -39,7 +39,7 @@ def l1(data: Path, *, solver: str, rho1: float, max_iter: int | None) -> Result:
 
 
 def preselected(data: Path, *, by: str, at: int, max_iter: int) -> Result:
-    """All features that occur often enough, or those of the blocks that tell most about the label; then l2."""
+    """Select features that occur often enough, or the blocks that tell most about the label, then train with l2."""
     corpora = read(data, "entities")
     choose = frequency_cutoff if by == "cut-off" else mutual_information
     numbers = choose(corpora.train, at)
@@ -48,7 +48,7 @@ def preselected(data: Path, *, by: str, at: int, max_iter: int) -> Result:
 
 
 def thresholded(data: Path, *, keep: list[int], max_iter: int) -> Result:
-    """The full model under l2, and the same with its largest weights only."""
+    """The full model with an l2 penalty, and the same model reduced to its largest weights."""
     corpora = read(data, "entities")
     found = fit_alone(corpora.train, max_iter=max_iter, dev=corpora.test, **RIDGE)
     rows = [scores(found, corpora)]
@@ -166,7 +166,7 @@ def _time_table(times: dict[str, dict[str, float]]) -> list[str]:
 
 
 def _interpolated(points: list[Result], features: float) -> float:
-    """The error with so many features, on the logarithmic scale."""
+    """The error with this number of features, interpolated on the logarithmic scale."""
     x = np.log([max(row["features"], 1) for row in points])
     return float(np.interp(np.log(features), x, [row["error"] for row in points]))
 

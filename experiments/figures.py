@@ -1,4 +1,4 @@
-"""Figures of the experiments: displays of `contrib.plots` where there is one, else panels in the same style."""
+"""Figures of the experiments: displays of `contrib.plots` if there is a suitable one, else panels in the same style."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Curves = Mapping[str, tuple[Any, Any]]
 
 
 def save(display: Display, path: Path) -> None:
-    """As .svg and .png, the same bytes each time."""
+    """Write the display as .svg and .png, with the same bytes each time."""
     for suffix in (".svg", ".png"):
         display.save(path.with_suffix(suffix))
 
 
 class Panels(Display):
-    """Panels beside each other, each drawn by a function of its axes."""
+    """Panels side by side, each drawn by a function of its axes."""
 
     def __init__(self, *draw: Callable[[Any], None], height: float = 2.5) -> None:
         self.draw, self.height = draw, height
@@ -46,9 +46,9 @@ def curves(
     falling: bool = False,
     levels: Mapping[str, float] | None = None,
 ) -> Callable[[Any], None]:
-    """A line for each series, and horizontal ones at `levels`. What is not above zero has no place on a log scale.
+    """Draws a line for each series, and horizontal lines at `levels`. Log scales leave out values that are 0 or less.
 
-    `top`: the vertical axis is from 0 to there; `falling`: the horizontal one is from right to left.
+    `top`: the vertical axis goes from 0 to this value; `falling`: the horizontal axis goes from right to left.
     """
 
     def draw(ax: Any) -> None:
@@ -81,11 +81,11 @@ def _sorted(x: Any, y: Any, log_x: bool, log_y: bool) -> tuple[Any, Any]:
 
 
 def heat(values: Any, rows: Sequence[str], columns: Sequence[str], label: str) -> Callable[[Any], None]:
-    """A cell for each value, zeros white: what is sparse looks so."""
+    """Draws a cell for each value, with zeros in white, so that sparsity is visible."""
 
     def draw(ax: Any) -> None:
         mesh = draw_cells(ax, np.asarray(values, float))
-        mesh.set_rasterized(True)  # thousands of cells would be as many lines of SVG
+        mesh.set_rasterized(True)  # otherwise thousands of cells would become thousands of lines of SVG
         add_bar(ax, mesh, label)
         name_panels([(ax, rows, columns)])
 

@@ -1,4 +1,5 @@
-"""Penalties over groups of features, which the paper names as more complex choices: attributes kept, errors, sizes."""
+"""Penalties over groups of features, which the paper mentions as more complex choices: attributes kept, errors, and
+sizes."""
 
 from __future__ import annotations
 
@@ -44,11 +45,11 @@ RUNS: dict[str, list[tuple[str, float, list[float]]]] = {
     ],
     "letters": [("elastic-net", 0.0, [0.2, 1.0]), ("tree", 0.5, [0.1, 0.5])],
 }
-REPEATS = 5  # of labelling the test part, the fastest counts
+REPEATS = 5  # how often the test part is labelled; the fastest time counts
 
 
 def kept(data: Path, *, task: str, penalty: str, weight: float, rho1: float, tol: float) -> Result:
-    """What one penalty keeps, how well it labels, and what the model costs."""
+    """The weights that one penalty keeps, the scores of the model, its size and its speed."""
     folder, text, rho2 = TASKS[task]
     vocabulary, template = Vocabulary(start=False), Template(text)
     files = [data / folder / f"{part}.txt" for part in ("train", "dev", "test")]
@@ -78,7 +79,7 @@ def kept(data: Path, *, task: str, penalty: str, weight: float, rho1: float, tol
 
 
 def score(corpus: Corpus, found: Fit, names: list[str]) -> float:
-    """F1 where labels are chunks, else per cent of right tokens."""
+    """F1 if labels encode chunks, else the percentage of correct tokens."""
     predicted, evaluation = best_labels(corpus, found.numbers, found.w, threads=1), Evaluation()
     named = [*names, "?"]  # the last: a label that training data do not have
     for begin, end in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True):
@@ -91,7 +92,7 @@ def _set(corpus: Corpus, found: Fit) -> WorkingSet:
 
 
 def _pairs_alone(corpus: Corpus, found: Fit) -> int:
-    """Pairs (x, y', y) with a weight whose (x, y) has none."""
+    """The number of pairs (x, y', y) with a weight whose (x, y) has no weight."""
     from sparsecrf.encoding.numbering import Numbering
 
     pairs = found.numbers[found.n_unigram :]
@@ -99,7 +100,7 @@ def _pairs_alone(corpus: Corpus, found: Fit) -> int:
 
 
 def _labelling(model: Any, file: Path, n_columns: int) -> float:
-    """Seconds of one thread to label a file as text, the template included."""
+    """Seconds on one thread to label a text file, including the time for the template."""
     text = file.read_bytes()
     spent = []
     for _ in range(REPEATS):
@@ -138,8 +139,8 @@ def _by_penalty(rows: list[Result]) -> dict[str, list[Result]]:
 
 
 def needed(rows: list[Result], dev: float, what: str = "attributes") -> float | None:
-    """How many attributes (weights) models along these rows need for a dev score: between the two around it, by the
-    logarithm; None: none is as good, or as bad."""
+    """How many attributes (weights) models along these rows need for a dev score, interpolated on the logarithmic scale
+    between the two nearest models; None if no model is as good, or none as bad."""
     known = sorted((row["dev"], row[what]) for row in rows)
     for (low, few), (high, many) in pairwise(known):
         if low <= dev <= high and high > low:
@@ -198,7 +199,7 @@ def report(results: dict[str, Result]) -> Report:
 
 
 def _same_rho1(rows: list[Result]) -> list[tuple[float, int, int]]:
-    """rho1, attributes with groups of weight 1, attributes with an elastic net of the same rho1."""
+    """For each rho1: the number of attributes with groups of weight 1, and with an elastic net of the same rho1."""
     plain = {row["rho1"]: row["attributes"] for row in rows if row["penalty"] == "elastic-net"}
     grouped = (row for row in rows if row["penalty"] == "group:attribute" and row["weight"] == 1)
     return sorted((row["rho1"], row["attributes"], plain[row["rho1"]]) for row in grouped if row["rho1"] in plain)

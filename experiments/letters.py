@@ -15,7 +15,7 @@ ITERATIONS = {"SBCD": 30, "OWL-QN": 50, "L-BFGS": 90, "SGD": 30}  # the paper's
 SPARSE_HEAT = "certified, rho1 = 0.2, rho2 = 0.05"
 GROUPS = "SBCD by groups, rho1 = 0.1"
 WAPITI = 52_892, 274  # objective at rho1 = 0.1, rho2 = 0.001, seconds of its OWL-QN to it: ../benchmarks
-#: Plain L-BFGS with backtracking, as the library that the paper uses has it: OWL-QN without an l1 penalty.
+#: Plain L-BFGS with backtracking, as in the library that the paper uses: OWL-QN without an l1 penalty.
 LBFGS: dict[str, Any] = {"solver": "owlqn", "rho1": 0, "rho2": 0.02}
 
 
@@ -91,7 +91,8 @@ def _as_printed(results: dict[str, Result]) -> list[str]:
 
 
 def _progress(results: dict[str, Result]) -> list[str]:
-    """By blocks, by groups of blocks that never meet, and OWL-QN; its objective has no l2 term, which is small here."""
+    """SBCD by blocks, SBCD by groups of blocks that never occur together, and OWL-QN, whose objective lacks the l2
+    term, which is small here."""
     rows = []
     for name in ("SBCD, rho1 = 0.1", GROUPS, "OWL-QN, rho1 = 0.1", "optimum, rho1 = 0.1"):
         r = results[name]
@@ -188,7 +189,7 @@ def _seconds_to(result: Result, objective: float) -> float | None:
 
 
 def _heat(heat: dict[str, Any], title: str) -> figures.Panels:
-    """Labels from top to bottom, letters from left to right in order of the alphabet."""
+    """Heat maps with labels from top to bottom, and letters from left to right in alphabetical order."""
     down, across = np.argsort(heat["labels"]), np.argsort(heat["attributes"])
     labels, letters = [heat["labels"][k] for k in down], [heat["attributes"][k] for k in across]
     parts = (("mu", "|mu|"), ("lambda", "sum of |lambda|"))

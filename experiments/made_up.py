@@ -1,9 +1,9 @@
-"""Data that stand in for NETtalk and CoNLL-2003 where there is no data folder: small, made up, the same every time.
+"""Small simulated data, always the same, that replace NETtalk and CoNLL-2003 if there is no data folder.
 
-Words are made of syllables, so that groups of letters repeat. A letter has a sound by itself, another one in some
-groups of three letters, and in some of five: context matters, and letters together say more than letters apart.
-Sentences have words with a tag each; names of two kinds are one or two words long. Others have words of a stem, which
-tells their part of speech, and an ending, which tells number and case.
+Words consist of syllables, so that groups of letters repeat. A letter has one sound by itself and other sounds in some
+groups of three and of five letters: context matters, and a group of letters says more than its letters one by one.
+Each word of a sentence has a tag; names of two kinds are one or two words long. In other sentences, words have a stem,
+which determines the part of speech, and an ending, which determines number and case.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 LETTERS, SOUNDS, STRESSED = "abcdefghij", 60, 3
 SOUNDS_OF_A_LETTER = 3
 TRAIN, TEST = 500, 250
-ODD_SOUNDS = 0.5, 0.35  # shares of groups of three and of five letters that have a sound of their own
-NOISE = 0.02  # share of letters that sound by chance
+ODD_SOUNDS = 0.5, 0.35  # shares of groups of three and of five letters that have their own sound
+NOISE = 0.02  # share of letters with a random sound
 
 
 def write(folder: Path, seed: int = 0) -> Path:
-    """The files that experiments read, under `folder`."""
+    """Write the files that experiments read, under `folder`."""
     rng = np.random.default_rng(seed)
     words = _words(rng)
     for suffix, stress in ((".txt", False), (".stress.txt", True)):
@@ -65,14 +65,15 @@ def _words(rng: np.random.Generator) -> list[list[tuple[str, int]]]:
 
 
 def _spoken(word: list[tuple[str, int]], stress: bool) -> list[str]:
-    """Lines of a column file; the stress of a sound is that of its place in the word."""
+    """Lines of a column file; the position of a sound in the word determines its stress."""
     return [
         f"{letter} p{sound}" + (f"/{min(t, STRESSED - 1)}" if stress else "") for t, (letter, sound) in enumerate(word)
     ]
 
 
 def _sentences(rng: np.random.Generator) -> list[list[str]]:
-    """word, tag, chunk tag, label in IOB1. Some words are common, most are rare; a name is told by its words."""
+    """Lines with word, tag, chunk tag and IOB1 label. Some words are common, most are rare; names have their own
+    words."""
     kinds = ("PER", "LOC")
     names = {kind: [f"{kind.lower()}{k}" for k in range(60)] for kind in kinds}
     common, rare = [f"w{k}" for k in range(30)], [f"r{k}" for k in range(600)]
@@ -94,7 +95,8 @@ def _sentences(rng: np.random.Generator) -> list[list[str]]:
 
 
 def _tagged(rng: np.random.Generator) -> list[list[str]]:
-    """word, label: part of speech, number and case, which an ending tells whatever the part of speech."""
+    """Lines with word and label: part of speech, number and case. Endings determine number and case in the same way for
+    all parts of speech."""
     speech = {"NOUN": "bdg", "ADJ": "klm", "VERB": "prs"}
     endings = {"a": "Case=Nom|Number=Sing", "e": "Case=Acc|Number=Sing", "i": "Case=Nom|Number=Plur"}
     endings |= {"o": "Case=Acc|Number=Plur", "u": "Case=Dat|Number=Sing", "y": "Case=Dat|Number=Plur"}

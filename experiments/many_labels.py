@@ -1,4 +1,5 @@
-"""What the paper announces third: many labels, where sparse recursions pay most. Phonemes with stress, 161 labels."""
+"""The third extension that the paper announces: many labels, for which sparse recursions help most. The labels are 161
+phonemes with stress."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from experiments.running_time import figure, kernel_table
 from experiments.training import active, job
 
 RHO1 = [20, 5, 1, 0.2]
-SEQUENCES = 3000  # for the kernels: a dense pass over all 16,452 words takes seconds
+SEQUENCES = 3000  # for timing the kernels: a dense pass over all 16,452 words takes seconds
 
 
 def jobs(quick: bool) -> dict[str, Job]:

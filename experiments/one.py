@@ -1,4 +1,4 @@
-"""One job in a process of its own: `python -m experiments.one MODULE:FUNCTION OPTIONS DATA` prints its result."""
+"""Runs one job in its own process: `python -m experiments.one MODULE:FUNCTION OPTIONS DATA` prints its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiments.common import Result, plain
 
 
 def call(function: str, options: dict[str, object], data: Path) -> Result:
-    """The result in JSON values, with `seconds` of the processor, reading included, and `peak_mb` of the process."""
+    """The result as JSON values, with processor `seconds`, including reading, and `peak_mb` of the process."""
     module, name = function.split(":")
     began = time.process_time()
     result = getattr(importlib.import_module(module), name)(data, **options)

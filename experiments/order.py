@@ -1,13 +1,13 @@
-"""What the paper announces last: longer label dependencies, paid for by sparsity.
+"""The last extension that the paper announces: longer label dependencies, which sparsity makes affordable.
 
-Features of one label, of up to two, three or any number of labels. rho1 is chosen on the dev part (CoNLL-2000 has
-none: on a tenth of the training part, which is then not trained on), along a path of falling values for each order.
-Label n-grams of three labels or more are conditioned on the letter (NETtalk) or the part of speech (CoNLL-2003), or
-plain (CoNLL-2000, EWT).
+The models have features of one label, or of up to two, three or any number of labels. For each order, rho1 is chosen on
+the dev part along a path of decreasing values. CoNLL-2000 has no dev part: a tenth of the training part replaces it and
+is not trained on. Label n-grams of three labels or more are conditioned on the letter (NETtalk) or the part of speech
+(CoNLL-2003), or are plain (CoNLL-2000, EWT).
 
-Without a limit rho1 doubles with each label beyond two (`order_factor`): with the same rho1 for all, and that
-below 1, every string of labels that occurs once would be a candidate, however long. Five-letter contexts have an rho1
-that is twice as large for three labels, too.
+Without a limit, rho1 doubles with each label beyond two (`order_factor`): if rho1 were the same for all lengths and
+below 1, every string of labels that occurs once would be a candidate, however long. For five-letter contexts, there is
+also a model of order 3 whose rho1 is twice as large for three labels.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from sparsecrf.path import path, score_of
 from sparsecrf.path.scores import CHUNKS
 from sparsecrf.training.heldout import best_labels, token_error
 
-#: Labels of a feature at most and order_factor, by name.
+#: The maximum number of labels of a feature and order_factor, by name.
 ORDERS: dict[str, tuple[int | None, float]] = {"1": (1, 1.0), "2": (2, 1.0), "3": (3, 1.0), "any": (None, 2.0)}
-DEAR = {"3, factor 2": (3, 2.0)}  #: for five-letter contexts besides
-LIMITED = ("tags",)  #: without a limit it takes more than half an hour of the processor
+DEAR = {"3, factor 2": (3, 2.0)}  #: additional models for five-letter contexts
+LIMITED = ("tags",)  #: tasks that would take more than half an hour of processor time without a limit
 RHO2 = 0.01
-#: By task: the beginning of the names of the attributes that condition n-grams, and the values of rho1, falling.
+#: By task: the prefix of the names of attributes that condition n-grams, and the decreasing values of rho1.
 CONDITIONED = {
     "letters": ("*:", (1.0, 0.5)),
     "3-gram": ("*00:", (1.0, 0.5)),
@@ -60,7 +60,7 @@ def jobs(quick: bool) -> dict[str, Job]:
 
 
 def chosen(data: Path, *, task: str, order: int | None, factor: float, rho1s: list[float], tol: float) -> Result:
-    """The model of the rho1 that is best on the dev part."""
+    """The model with the rho1 that is best on the dev part."""
     corpora, dev = read_with_dev(data, task)
     names = corpora.vocabulary.labels
     score = score_of("auto", [names[y] for y in range(len(names))])
@@ -104,7 +104,7 @@ def _row(corpora: Corpora, dev: Corpus, score: Any, found: Fit, seconds: float) 
 
 
 def _histories(found: Fit) -> set[tuple[int, ...]]:
-    """Strings of two labels or more that some n-gram needs before its last label."""
+    """The strings of two labels or more that precede the last label of some n-gram."""
     return {labels[:n] for labels in found.ngrams.strings() for n in range(2, len(labels))}
 
 
@@ -147,7 +147,7 @@ def report(results: dict[str, Result]) -> Report:
 
 
 def _by_task(results: dict[str, Result]) -> dict[str, dict[str, Result]]:
-    """By task and by number of labels."""
+    """The results by task and by number of labels."""
     found: dict[str, dict[str, Result]] = {}
     for name, result in results.items():
         task, _, order = name.partition(", order ")
@@ -156,7 +156,8 @@ def _by_task(results: dict[str, Result]) -> dict[str, dict[str, Result]]:
 
 
 def _falling(of: dict[str, Result]) -> bool:
-    """Whether the objective falls with the number of labels, where the penalty is the same: not without a limit."""
+    """Whether the objective decreases with the number of labels, for models with the same penalty, that is, with a
+    limit."""
     steps = pairwise(of[name] for name in ("1", "2", "3"))
     return all(b["objective"] <= SLACK * a["objective"] for a, b in steps if a["rho1"] == b["rho1"])
 

@@ -1,4 +1,4 @@
-"""Results into README.md and RESULTS.md: what stands between two marks is generated, the words around it are not.
+"""Writes results into README.md and RESULTS.md: only the text between two marks is generated.
 
 <!-- begin NAME -->  ...  <!-- end NAME -->
 """
@@ -19,7 +19,7 @@ from sparsecrf.files.atomic import write_atomically
 
 def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:
     """Fill both pages from the results in `out`; figures and numbers are copied to here/record. Experiments without
-    results there stay as they were recorded."""
+    results in `out` keep their record."""
     new = {e.name: _read(out / e.name) for e in experiments if (out / e.name / "numbers.json").exists()}
     if not new:
         raise InputError(f"{out}: expected results of experiments, found none")
@@ -43,7 +43,7 @@ def write_pages(out: Path, here: Path, experiments: list[Experiment]) -> None:
 def _read(folder: Path) -> tuple[dict[str, Any], list[str]]:
     numbers: dict[str, Any] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
     page = (folder / "table.md").read_text(encoding="utf-8").strip().splitlines()
-    return numbers, page[1:]  # the title stands in README.md
+    return numbers, page[1:]  # README.md has the title
 
 
 def _machine(found: Mapping[str, str]) -> str:
@@ -51,7 +51,7 @@ def _machine(found: Mapping[str, str]) -> str:
 
 
 def _reproduced(experiments: list[Experiment], found: Mapping[str, Any]) -> list[str]:
-    """One row an experiment: what it shows, how many of its relations hold, and its command."""
+    """One row for each experiment: what it shows, how many of its relations hold, and its command."""
     rows = []
     for e in experiments:
         if e.name not in found:
@@ -75,7 +75,7 @@ def _not_held(found: Mapping[str, Any]) -> list[str]:
 
 
 def fill(path: Path, parts: Mapping[str, list[str]]) -> None:
-    """Put each part between its marks; a part without marks is an error, marks without a part stay as they are."""
+    """Put each part between its marks. A part without marks is an error; marks without a part are left unchanged."""
     text = path.read_text(encoding="utf-8")
     for name, lines in parts.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"

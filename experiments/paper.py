@@ -1,9 +1,9 @@
-"""The numbers that the paper prints, by table: what ours stand beside."""
+"""The numbers in the paper, by table, for comparison with ours."""
 
 from __future__ import annotations
 
 BAYES_ERROR = 15.4  # %, section 6.1
-#: Section 6.1, errors in %: train, test. The others are only drawn, as boxes.
+#: Section 6.1, errors in %: train, test. The paper shows all others only in box plots.
 SIMULATED_ERRORS = {"M1": (6.4, 18.5), "M7": (10.3, 17.9)}
 #: Table 1: rho1, active mu, active lambda.
 SIMULATED_ACTIVE = {
@@ -13,7 +13,7 @@ SIMULATED_ACTIVE = {
     "M7": (1.0, 6.2, 4.9),
     "M8": (2.5, 5.8, 1.3),
 }
-BLOCK_SPEED = 50.0  # times that a sweep by blocks is faster than one by coordinates, section 6.1
+BLOCK_SPEED = 50.0  # how many times faster a sweep by blocks is than a sweep by coordinates, section 6.1
 
 #: Table 2: iterations, minutes, train error, test error, K_mu, K_lambda.
 LETTERS = {
@@ -36,7 +36,7 @@ CONTEXT: dict[str, tuple[float, tuple[float, float], tuple[float, float]]] = {
     "3-gram": (14.2, (8.22, 12.8), (8.04, 11.7)),
     "5-gram": (121.0, (6.51, 21.7), (6.50, 20.1)),
 }
-CONTEXT_HOURS = 5.0  # of the 5-gram model, 20 iterations
+CONTEXT_HOURS = 5.0  # for 20 iterations of the 5-gram model
 
 #: Section 6.3, minutes; 6,656 active features with SBCD at rho1 = 1.
 ENTITIES_MINUTES = {"SBCD": 42, "OWL-QN": 5, "SGD": 4, "L-BFGS": 25}

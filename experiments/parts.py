@@ -1,4 +1,4 @@
-"""Labels with parts: weights that labels share, on treebanks whose labels are a part of speech with its features."""
+"""Labels with parts share weights: results on treebanks whose labels are a part of speech with its features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsecrf import CRF
 
 #: Folders of the data folder: column files, the word first, labels such as `NOUN|Case=Nom|Number=Sing` last.
 TREEBANKS = ("hungarian-tags", "latin-tags", "turkish-tags")
-#: Whole labels, parts of labels, and besides these weights for pairs of parts of speech.
+#: Whole labels, parts of labels, and parts plus weights for pairs of parts of speech.
 MODELS: dict[str, dict[str, Any]] = {
     "whole": {},
     "parts": {"label_parts": "ud"},
@@ -26,7 +26,7 @@ def jobs(quick: bool) -> dict[str, Job]:
     for treebank in TREEBANKS[:1] if quick else TREEBANKS:
         for name, model in MODELS.items():
             files = tuple(f"{treebank}/{part}.txt" for part in ("train", "dev", "test"))
-            # Class pairs have the last two only, which were best with parts on Hungarian and Latin.
+            # Class pairs use only the last two penalties, which were best with parts on Hungarian and Latin.
             penalties = PENALTIES[-1:] if quick else PENALTIES[-2 if "class_pairs" in model else 0 :]
             options = {"treebank": treebank, "model": model, "penalties": [list(pair) for pair in penalties]}
             made[f"{treebank}, {name}"] = Job("experiments.parts:chosen", options, files, MINUTES[name])
@@ -78,7 +78,7 @@ def _read(path: Path) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _error(crf: CRF, X: list[list[str]], y: list[list[str]]) -> float:
-    """Percent of tokens whose label is wrong."""
+    """The percentage of tokens whose label is wrong."""
     pairs = [pair for found, labels in zip(crf.predict(X), y, strict=True) for pair in zip(found, labels, strict=True)]
     return 100.0 * sum(a != b for a, b in pairs) / len(pairs)
 

@@ -1,4 +1,5 @@
-"""What the paper announces first: the regularisation path, each solution the start of the next, or all from zero."""
+"""The first extension that the paper announces: the regularisation path, with each solution as the start of the next,
+compared with fits that all start from zero."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ TOL = 1e-3
 
 
 def follow(data: Path, *, task: str, solver: str, warm: bool, rho1: list[float], tol: float) -> Result:
-    """A fit for each rho1, falling: from the one before, or from zero."""
+    """A fit for each rho1, in decreasing order, starting from the previous fit or from zero."""
     corpora = read(data, task)
     rows: list[Result] = []
     before: Fit | None = None
@@ -93,7 +94,7 @@ def report(results: dict[str, Result]) -> Report:
 
 
 def _difference(results: dict[str, Result], solver: str) -> float:
-    """The largest relative difference of objectives between warm and cold starts."""
+    """The largest relative difference in the objective between warm and cold starts."""
     warm, cold = (results[f"{solver}, {start}"]["rows"] for start in ("warm", "cold"))
     return float(max(abs(a["objective"] / b["objective"] - 1) for a, b in zip(warm, cold, strict=True)))
 

@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python -m experiments.run [NAME ...] [--data FOLDER] [--out FOLDER] [--quick] [--list] [--write]
 
-Every job is a process of its own with one thread, `--jobs` of them at a time. Finished jobs are kept in OUT/jobs and
-not done again, so that a run that was stopped goes on where it was. `--quick` needs no data: it makes up small ones.
+Every job runs in its own process with one thread, `--jobs` of them at a time. Results of finished jobs are kept in
+OUT/jobs, so that a run that was stopped resumes where it was. `--quick` needs no data: it simulates a small data set.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sparsecrf import InputError
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import progress, say
 
-#: In the order of the paper, then what it only announces.
+#: The experiments in the order of the paper, then the extensions that it only announces.
 MODULES = (
     "simulated",
     "coordinatewise",
@@ -54,7 +54,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 class Processes:
-    """Jobs in processes of their own, which end when this one does."""
+    """Runs jobs in their own processes, which end when this process ends."""
 
     def __init__(self, data: Path) -> None:
         self.data, self.running, self.stopped = data, set[subprocess.Popen[str]](), False
@@ -63,7 +63,8 @@ class Processes:
         if self.stopped:
             raise KeyboardInterrupt
         command = [sys.executable, "-m", "experiments.one", job.function, json.dumps(dict(job.options)), str(self.data)]
-        # A session of its own: Ctrl-C reaches this process alone. A solver would answer it with a half-done result.
+        # The job gets its own session, so that Ctrl-C reaches only this process. A solver would otherwise return an
+        # unfinished result.
         child = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -91,18 +92,18 @@ class Processes:
 
 
 def _environment() -> dict[str, str]:
-    """One thread everywhere: times are those of one core."""
+    """The environment that limits all libraries to one thread, so that times are for one core."""
     return {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def run_jobs(
     jobs: Mapping[str, Job], data: Path, store: Store, *, at_once: int, again: bool = False
 ) -> dict[str, Result]:
-    """Results by the names of the jobs. `at_once` 0: in this process, one after the other."""
+    """Results by the names of the jobs. With `at_once` = 0, jobs run in this process, one after the other."""
     keys = {name: job.key(data) for name, job in jobs.items()}
     wanted = {key: jobs[name] for name, key in keys.items()}
     results = {} if again else {key: found for key in wanted if (found := store.load(key)) is not None}
-    # Long ones first: at the end no core waits for the last of them.
+    # Long jobs start first, so that no core is idle at the end.
     todo = {key: wanted[key] for key in sorted(wanted, key=lambda k: -wanted[k].minutes) if key not in results}
     name_of = {key: name for name, key in reversed(keys.items())}
     with progress("experiments", len(wanted)) as advance:
@@ -115,7 +116,7 @@ def run_jobs(
 
 
 def _results(todo: Mapping[str, Job], data: Path, at_once: int) -> Iterator[tuple[str, Result]]:
-    """As they come."""
+    """Results in the order in which jobs finish."""
     if at_once == 0:
         for key, job in todo.items():
             yield key, call(job.function, dict(job.options), data)
@@ -143,7 +144,7 @@ def _pool(data: Path, at_once: int) -> Iterator[tuple[ThreadPoolExecutor, Proces
 def run(
     chosen: list[Experiment], data: Path, out: Path, *, quick: bool, at_once: int, again: bool = False
 ) -> dict[str, Report]:
-    """All jobs of the chosen experiments, then their pages."""
+    """Run all jobs of the chosen experiments, then write their pages."""
     jobs = {f"{e.name}: {name}": job for e in chosen for name, job in e.jobs(quick).items()}
     results = run_jobs(jobs, data, Store(out / "jobs"), at_once=at_once, again=again)
     write_atomically(out / "machine.json", (json.dumps(machine()) + "\n").encode())
@@ -187,7 +188,7 @@ def main() -> None:
 
 
 def _check(chosen: list[Experiment], data: Path | None, *, quick: bool) -> None:
-    """All files are there: asked before hours of work."""
+    """Raise if a file is missing, before hours of work begin."""
     for experiment in chosen:
         for job in experiment.jobs(quick).values():
             for file in job.files:

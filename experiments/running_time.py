@@ -1,4 +1,4 @@
-"""Section 6.2: running time of SBCD against the number of active features, with dense recursions as the baseline."""
+"""Section 6.2: the running time of SBCD by the number of active features, with dense recursions as the baseline."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ RHO2 = 0.001
 
 
 def kernels(data: Path, *, task: str, rho1: list[float], sequences: int | None = None, rounds: int = 3) -> Result:
-    """Seconds of a sweep of SBCD and of a pass (loss and gradient) over the active features, by kernel.
+    """Seconds for a sweep of SBCD and for a pass (loss and gradient) over the active features, by kernel.
 
-    The weights are those of a path with warm starts, and a model with all features; the same for every kernel.
+    The weights come from a path with warm starts and from a model with all features; they are the same for all kernels.
     """
     train = read(data, task, sequences=sequences).train
     rows, before = [], None
@@ -41,7 +41,7 @@ def kernels(data: Path, *, task: str, rho1: list[float], sequences: int | None =
 def _row(found: Fit, rounds: int) -> dict[str, Any]:
     known = Objective(found.corpus, ElasticNet(found.rho1, RHO2), threads=1).working_set(found.numbers)
     seconds: dict[str, list[float]] = {f"{what} {kernel}": [] for what in ("sweep", "pass") for kernel in KERNELS}
-    for _ in range(rounds):  # in turns, so that a busy moment of the machine hits all of them
+    for _ in range(rounds):  # in turns, so that a busy moment of the machine affects all of them
         for kernel in KERNELS:
             seconds[f"sweep {kernel}"].append(_sweep(found, known, kernel))
             seconds[f"pass {kernel}"].append(_pass(found, known, kernel))
@@ -59,7 +59,7 @@ def _sweep(found: Fit, known: WorkingSet, kernel: str) -> float:
 
 def _pass(found: Fit, known: WorkingSet, kernel: str) -> float:
     oracle = Oracle(found.corpus, 1, kernel)
-    oracle.loss_grad(known.feature_set, found.w, known.counts)  # what passes share is made by the first
+    oracle.loss_grad(known.feature_set, found.w, known.counts)  # the first pass builds the tables that passes share
     began = time.process_time()
     oracle.loss_grad(known.feature_set, found.w, known.counts)
     return time.process_time() - began
@@ -105,7 +105,7 @@ def figure(rows: list[dict[str, Any]], *quantities: str) -> figures.Panels:
     for what in quantities:
         lines = {kernel: (x, [row[f"{what} {kernel}"] for row in rows]) for kernel in KERNELS}
         label = f"seconds of a {what}"
-        top = 2.0 * max(row[f"{what} dense"] for row in rows)  # sparse recursions on dense matrices go far beyond
+        top = 2.0 * max(row[f"{what} dense"] for row in rows)  # sparse recursions on dense matrices take far longer
         draw.append(figures.curves(lines, xlabel="active features", ylabel=label, log_x=True, top=top))
     return figures.Panels(*draw)
 

@@ -1,4 +1,5 @@
-"""Section 6.1: eight models on ten simulated sequences, a hundred times over (the paper's figure 2 and Table 1)."""
+"""Section 6.1: eight models on ten simulated sequences, with a hundred replications (the paper's figure 2 and
+Table 1)."""
 
 from __future__ import annotations
 
@@ -16,20 +17,20 @@ from sparsecrf.contrib.plots import ReplicationsDisplay
 from sparsecrf.contrib.simulate import HMM, paper_hmm
 from sparsecrf.training.heldout import token_error
 
-TRAIN, TEST, REPLICATIONS = 10, 2000, 100  # sequences, sequences, and how often; the paper does not say the second
-RHO2 = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of M1 to M3, chosen by cross-validation
+TRAIN, TEST, REPLICATIONS = 10, 2000, 100  # sequences, sequences, and repetitions; the paper does not give the second
+RHO2 = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # candidates for M1 to M3; cross-validation chooses
 FOLDS = 5
 L2_MODELS = ("M1", "M2", "M3")
 TOL = 1e-3
 
 
 def two_row_hmm() -> HMM:
-    """The other reading of the paper's words: two label pairs are likelier than the rest of their rows.
+    """Another reading of the paper's description: two label pairs are likelier than the rest of their rows.
 
-    `simulate.paper_hmm` takes "uniform for all label pairs, except for two" by the letter: then the two are in one row.
-    Here A is followed by E and B by F in half of the cases, and the rest of these rows is uniform. Dominant emissions
-    are 0.996, which makes the Bayes error 15.4 %. Of one half, 0.8 and 0.95 the first was kept because its errors are
-    nearest to the paper's: that they are near is no evidence of anything.
+    `simulate.paper_hmm` takes "uniform for all label pairs, except for two" literally: then the two pairs are in one
+    row. Here, E follows A and F follows B in half of the cases, and the rest of these rows is uniform. Dominant
+    emissions are 0.996, which makes the Bayes error 15.4 %. Of one half, 0.8 and 0.95, we chose one half because its
+    errors are nearest to the paper's, so the agreement is not evidence for this reading.
     """
     one_row = paper_hmm()
     transition = np.full((6, 6), 1 / 6)
@@ -85,7 +86,7 @@ def ridge(corpus: Corpus, numbers: Any, rho2: float) -> Fit:
 
 
 def cross_validated(corpus: Corpus, numbers: Any, folds: int, grid: list[float]) -> float:
-    """The rho2 with the smallest error on sequences that are left out in turn; of several, the largest."""
+    """The rho2 with the smallest error on sequences that are held out in turn; ties go to the largest."""
     if len(grid) == 1:
         return grid[0]
     everything = np.arange(corpus.n_sequences)
@@ -180,7 +181,7 @@ def _active_table(main: Any, other: Any) -> list[str]:
 
 
 def _relations(means: dict[str, Any], bayes: dict[str, float]) -> list[Relation]:
-    """Each of them for both readings."""
+    """The relations, each of them for both readings."""
     return [relation for reading in READINGS for relation in _of_reading(reading, means[reading], bayes[reading])]
 
 

@@ -1,4 +1,4 @@
-"""One training run and what tables need of it: the job behind most experiments."""
+"""One training run, and the numbers that tables need from it: the job behind most experiments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from experiments.data import TASKS, Corpora, read
 from sparsecrf import Corpus, Fit, fit
 from sparsecrf.training.heldout import token_error
 
-#: Algorithm 2 of the paper: one block for each attribute, whether or not groups of them would be cheaper.
+#: Algorithm 2 of the paper: one block for each attribute, even if groups of attributes would be cheaper.
 BLOCKWISE: dict[str, Any] = {"solver": "sbcd", "solver_options": {"groups": False}}
 
 
 def job(
     task: str, *, minutes: float = 0.5, heat: bool = False, watch: bool = False, start: bool = True, **options: Any
 ) -> Job:
-    """Train on a task with the options of `fit`; `heat`: return the sizes of weights, `watch`: test every iteration."""
+    """A job that trains on a task with the options of `fit`. `heat`: return the sizes of weights; `watch`: test at
+    every iteration."""
     extra: dict[str, bool] = {name: True for name, given in (("heat", heat), ("watch", watch)) if given}
     extra |= {} if start else {"start": False}
     return Job("experiments.training:train", {"task": task, "options": options, **extra}, TASKS[task].files, minutes)
@@ -30,7 +31,8 @@ def job(
 def train(
     data: Path, *, task: str, options: dict[str, Any], heat: bool = False, watch: bool = False, start: bool = True
 ) -> Result:
-    """How the run ended, by iteration, with its errors; seconds of training alone, unless the test part is watched."""
+    """How the run ended, its history and its errors. Seconds are for training alone, unless the test part is
+    watched."""
     corpora = read(data, task, start=start)
     found = fit_alone(corpora.train, dev=corpora.test if watch else None, **options)
     result = {
@@ -45,8 +47,8 @@ def train(
 
 
 def fit_alone(corpus: Corpus, **options: Any) -> Fit:
-    """`fit` on one thread, in seconds of the processor: other work on the machine does not count. An interrupted fit is
-    no result.
+    """`fit` on one thread, timed in processor seconds, so that other work on the machine does not count. Raises if the
+    fit is interrupted.
     """
     began, spent = time.process_time(), list[float]()
     found = fit(corpus, threads=1, callback=lambda record: spent.append(time.process_time() - began), **options)
@@ -82,7 +84,7 @@ def active(result: Result) -> int:
 
 
 def heat_maps(found: Fit, corpora: Corpora) -> dict[str, Any]:
-    """|mu[x, y]| and sum over y', the start label included, of |lambda[x, y', y]|, by label and attribute."""
+    """|mu[x, y]| and the sum over y', including the start label, of |lambda[x, y', y]|, by label and attribute."""
     Y, X = corpora.train.n_labels, corpora.train.n_attributes
     first = X * Y
     size = np.abs(found.w)

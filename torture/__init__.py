@@ -1,1 +1,1 @@
-"""Faults and attacks, one torture a file; `run.py` is the way in."""
+"""Torture tests, one per file: faults and attacks. `run.py` runs them."""

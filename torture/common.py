@@ -1,4 +1,4 @@
-"""What tortures share: their outcome, programs of the core, processes of ours that are started and watched."""
+"""Shared code of the torture tests: their outcome, programs of the core, and starting and watching processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Outcome:
-    """What a torture did and found. Findings are what must not be."""
+    """What a torture test did, and its findings: everything that must not happen."""
 
     executions: int
     findings: list[str]
@@ -25,7 +25,7 @@ class Outcome:
 
 
 def built(name: str, *, sanitize: str = "", coverage: bool = False) -> Path | None:
-    """A program of cpp/tests, without Python, compiled where it was not; None without a compiler."""
+    """A program of cpp/tests, without Python, which is compiled if necessary; None if there is no compiler."""
     tools = [Path(sysconfig.get_path("scripts")), *map(Path, os.get_exec_path())]
     cmake, ninja = (which(tool, path=os.pathsep.join(map(str, tools))) for tool in ("cmake", "ninja"))
     if cmake is None or ninja is None or not (os.environ.get("CXX") or which("c++")):
@@ -42,7 +42,7 @@ def built(name: str, *, sanitize: str = "", coverage: bool = False) -> Path | No
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """For processes of ours: this package and this folder can be imported, and one thread is used."""
+    """The environment of our processes: they can import this package and this folder, and use one thread."""
     paths = [str(ROOT), *filter(None, sys.path)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", **changes}
 

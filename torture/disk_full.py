@@ -1,6 +1,7 @@
-"""A full disk while something is saved: a message that names the file, exit status 1, the old file as it was.
+"""A full disk while something is saved: the message must name the file, the exit status must be 1, and the old file
+must be unchanged.
 
-On a small tmpfs where it can be mounted (Linux, root), and everywhere by a limit on the size of files.
+Runs on a small tmpfs if it can be mounted (Linux, root), and on all systems with a limit on the size of files.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _OLD = b"what was there before\n"
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """All cases, by both ways."""
+    """Run all cases in both ways."""
     with tempfile.TemporaryDirectory() as directory:
         limited = with_a_limit(Path(directory))
     with small_disk() as disk:
@@ -44,7 +45,7 @@ def with_a_limit(directory: Path) -> Outcome:
 
 
 def on_a_small_disk(disk: Path) -> Outcome:
-    """The disk is filled but for _ROOM."""
+    """The disk is full except for _ROOM bytes."""
     with tempfile.TemporaryDirectory() as elsewhere:
         inputs = Path(elsewhere)
         _prepare(inputs)
@@ -61,7 +62,7 @@ def on_a_small_disk(disk: Path) -> Outcome:
 
 
 def _prepare(inputs: Path) -> None:
-    """Data, a template, a model."""
+    """Write data, a template and a model."""
     (inputs / "data.txt").write_text(columns(200), encoding="utf-8")
     (inputs / "template.txt").write_text(TEMPLATE, encoding="utf-8")
     train = program("train", "data.txt", "-t", "template.txt", "-m", "model", "--max-iter", "3", "--quiet")
@@ -69,7 +70,7 @@ def _prepare(inputs: Path) -> None:
 
 
 def _cases(inputs: Path, disk: Path) -> list[tuple[str, list[str], Path]]:
-    """What is done, the arguments, and the file that cannot be written."""
+    """For each case: what it does, the arguments, and the file that cannot be written."""
     data, template, model = (str(inputs / name) for name in ("data.txt", "template.txt", "model"))
     train = ["train", data, "-t", template, "--max-iter", "3", "--quiet"]
     return [
@@ -100,7 +101,7 @@ def _try_all(inputs: Path, disk: Path, limit: object) -> Outcome:
             check=False,
         )
         message = done.stderr.strip().splitlines()[-1:] or [""]
-        status = 0 if what == "a checkpoint" else 1  # training goes on without it
+        status = 0 if what == "a checkpoint" else 1  # training continues without a checkpoint
         if done.returncode != status or not message[0].startswith("sparsecrf: ") or target.name not in message[0]:
             findings.append(f"{what}: exit status {done.returncode}, {done.stderr[-400:]!r}")
         if target.read_bytes() != _OLD:
@@ -112,7 +113,7 @@ def _try_all(inputs: Path, disk: Path, limit: object) -> Outcome:
 
 @contextmanager
 def small_disk(kilobytes: int = 256) -> Iterator[Path | None]:
-    """A file system of that size; None where none can be mounted."""
+    """A file system of that size; None if it cannot be mounted."""
     with tempfile.TemporaryDirectory() as directory:
         options = ["-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", directory]
         try:

@@ -1,4 +1,4 @@
-"""Random problems for solver dual: its optimum against SciPy's on the explicit features, and every gap against it.
+"""Random problems for the solver dual: compares its optimum, and every gap, with SciPy's optimum on explicit features.
 
 usage: PYTHONPATH=tests:tests/support python torture/dual_ascent.py [N [FIRST]]
 
@@ -17,7 +17,7 @@ from sparsecrf.training import fit
 
 
 def faults(seed: int) -> list[str]:
-    """What is wrong with the runs of one problem."""
+    """The faults in the runs of one problem."""
     rng = np.random.default_rng(seed)
     lengths = [int(n) for n in rng.integers(1, 6, rng.integers(1, 6))]
     problem = make_problem(

@@ -1,8 +1,9 @@
 """Fuzzing: the targets of targets.py under atheris, and those of cpp/tests/fuzz.cpp under AddressSanitizer and UBSan.
 
-Atheris sees which lines of Python an input reaches; the core's own parsers are followed by the C++ program, which is
-compiled with coverage. Each target is a process of its own, so that a crash is a finding and not the end. What is found
-lies in OUT/findings: mend it, and keep it (inputs.py), so that the tests try it for ever.
+Atheris sees which lines of Python an input reaches. For the core's own parsers, the C++ program, which is compiled with
+coverage, does the same. Each target runs in its own process, so that a crash is a finding and does not end the run.
+Findings are written to OUT/findings: fix each one, and keep its input (inputs.py), so that the tests try it from then
+on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SLOWEST_S, _MOST_MB, _LONGEST = 20, 2048, 8192
 
 
 def run(minutes: float, out: Path, chosen: Collection[str] = ()) -> Outcome:
-    """All targets or those chosen, each for an equal share of the minutes, as many at a time as half of the cores."""
+    """Fuzz all or the chosen targets, each for an equal share of the minutes, using half of the cores at a time."""
     from torture.targets import TARGETS
 
     jobs = [*(("python", name) for name in TARGETS), *(("c++", name) for name in CPP_TARGETS)]
@@ -57,7 +58,7 @@ def run(minutes: float, out: Path, chosen: Collection[str] = ()) -> Outcome:
 
 
 def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: Path) -> tuple[int, str]:
-    """One target in a process of its own: how many inputs were tried, and what went wrong, or nothing."""
+    """Fuzz one target in its own process. Returns how many inputs were tried, and what went wrong, if anything."""
     if language == "python":
         command = [sys.executable, "-m", "torture.fuzz", name, str(seconds), str(out)]
     else:
@@ -75,7 +76,7 @@ def _fuzzed(language: str, name: str, seconds: int, program: Path | None, out: P
 
 
 def _cpp_seeds(name: str, folder: Path) -> Path:
-    """A folder with inputs for a target of the C++ program: those of the Python target, if there is one."""
+    """A folder with inputs for a target of the C++ program: the inputs of the Python target, if there is one."""
     if name != "inflate":
         return inputs.write("manifest" if name == "json" else name, folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +119,7 @@ def one(name: str, seconds: int, out: Path) -> None:
 
 
 def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
-    """A file with a digest, changed inside: one text or one array, or as bytes like any other input."""
+    """Mutate a file with a digest: one text or one array inside it, or its bytes like any other input."""
     import atheris
 
     from sparsecrf import InputError

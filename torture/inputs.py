@@ -1,6 +1,6 @@
-"""The inputs that the tests try again: those fuzzing starts from (seeds.py) and those it has found.
+"""The inputs that the tests try again: the seeds of fuzzing (seeds.py) and the inputs that it has found.
 
-tests/fuzz/NAME.txt has those of a target, one a line: a name, a blank, the bytes in base64. To keep what was found:
+tests/fuzz/NAME.txt has the inputs of a target, one per line: a name, a space, the bytes in base64. To keep findings:
 
     python -m torture.inputs NAME FILE ...
 """
@@ -16,13 +16,13 @@ CORPUS = Path(__file__).resolve().parent.parent / "tests" / "fuzz"
 
 
 def inputs(target: str) -> dict[str, bytes]:
-    """By name."""
+    """The inputs of a target by name."""
     lines = (line.split() for line in (CORPUS / f"{target}.txt").read_text(encoding="ascii").splitlines())
     return {name: base64.b64decode(text[0]) if text else b"" for name, *text in lines}
 
 
 def keep(target: str, more: dict[str, bytes]) -> None:
-    """Add inputs to those of a target, or replace those of the same name."""
+    """Add inputs to a target, replacing inputs with the same name."""
     path = CORPUS / f"{target}.txt"
     known = {**(inputs(target) if path.exists() else {}), **more}
     lines = (f"{name} {base64.b64encode(data).decode()}".rstrip() + "\n" for name, data in sorted(known.items()))
@@ -31,7 +31,7 @@ def keep(target: str, more: dict[str, bytes]) -> None:
 
 
 def write(target: str, folder: Path) -> Path:
-    """The inputs as files, as fuzzers want them."""
+    """Write the inputs as files, as fuzzers need them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in inputs(target).items():
         (folder / name).write_bytes(data)

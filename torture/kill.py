@@ -1,6 +1,7 @@
 """kill -9 at random moments of training with checkpoints, of saving a model and of encoding data for `--cache`.
 
-Whatever the moment, checkpoint, model file and folder are whole, and the run that goes on reaches the same model.
+At any moment, the checkpoint, the model file and the folder must be complete, and a resumed run must reach the same
+model.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _OPTIONS = ["--tol", "0", "--max-iter", "40", "--rho1", "0.3", "--threads", "1",
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """A third of the kills each in training, saving and encoding, however long they take."""
+    """Do a third of the kills each in training, saving and encoding, however long they take."""
     with tempfile.TemporaryDirectory() as directory:
         parts = {f.__name__: f(Path(directory, f.__name__), KILLS // 3) for f in (training, saving, encoding)}
     findings = [finding for part in parts.values() for finding in part.findings]
@@ -31,7 +32,7 @@ def run(minutes: float, out: Path) -> Outcome:
 
 
 def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -> Outcome:
-    """Runs that are killed and gone on with until they are done, again and again, until there were `kills`."""
+    """Kill and resume runs until they finish, and start new runs until there were `kills` kills."""
     from sparsecrf import InputError, Model
     from sparsecrf.files.container import unpack
     from sparsecrf.training.checkpoint import FORMAT, VERSION
@@ -77,7 +78,7 @@ def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -
 
 
 def saving(directory: Path, kills: int, seed: int = 0, attributes: int = 20_000) -> Outcome:
-    """Processes that save two models in turn, killed in between."""
+    """Kill processes that save two models in turn."""
     from sparsecrf import Model
 
     directory.mkdir(parents=True)
@@ -106,8 +107,8 @@ def saving(directory: Path, kills: int, seed: int = 0, attributes: int = 20_000)
 
 
 def encoding(directory: Path, kills: int, seed: int = 0, sentences: int = 2000) -> Outcome:
-    """A folder that is made anew, from other data each time, and killed meanwhile: afterwards it is the old one, the
-    new one or none at all, and the next run makes it whole."""
+    """Kill processes that rebuild a folder, from different data each time. Afterwards it must be the old folder, the
+    new one or none at all, and the next run must complete it."""
     from sparsecrf import InputError
     from sparsecrf.shards.folder import CorpusFolder, read_manifest
 
@@ -164,8 +165,8 @@ def _run_and_kill(arguments: Sequence[str], after: float | None) -> float | None
 
 
 def _kill_while_saving(arguments: Sequence[str], rng: random.Random) -> bool:
-    """Kill `child` at some moment of its second, third or fourth save, whatever the machine's speed. False: it ended
-    by itself."""
+    """Kill `child` at some moment of its second, third or fourth save, whatever the machine's speed. Returns False if
+    it ended by itself."""
     with _started(arguments) as process:
         assert process.stdout is not None
         began = time.perf_counter()
@@ -180,7 +181,7 @@ def _kill_while_saving(arguments: Sequence[str], rng: random.Random) -> bool:
 
 @contextmanager
 def _started(arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """`child` at work: it has said so. It is ended in the end."""
+    """A `child` that has reported that its work began. It is killed at the end."""
     command = [sys.executable, "-m", "torture.kill", *arguments]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE) as process:
         try:
@@ -192,7 +193,7 @@ def _started(arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def child(arguments: list[str]) -> None:
-    """Says when all is imported and work begins, then works."""
+    """Report when everything is imported and work begins, then work."""
     import sparsecrf.cli
     import sparsecrf.progress
     import sparsecrf.training

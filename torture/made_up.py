@@ -1,4 +1,4 @@
-"""Made-up column files for programs to work on."""
+"""Simulated column files for programs to work on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WORDS = {"PER": ["Ada", "Alan", "Emmy", "Paul"], "LOC": ["Oslo", "Lima", "Paul"
 
 
 def columns(n: int, seed: int = 0) -> str:
-    """`n` sentences: word, part of speech, label. Words say much about labels, not all."""
+    """`n` sentences: word, part of speech, label. Words determine most of the labels, but not all."""
     rng = random.Random(seed)
     lines = []
     for _ in range(n):

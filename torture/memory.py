@@ -1,7 +1,7 @@
-"""Too little memory, and files that ask for too much.
+"""Too little memory, and files that request too much.
 
-A program that runs out of memory says so and exits with status 1. A small file that promises something huge is refused
-before anything huge is allocated.
+A program that runs out of memory must say so and exit with status 1. A small file that announces huge content must be
+rejected before anything huge is allocated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_MB = 256  # memory that rejecting a file of a few kilobytes may take
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """All absurd files, and every command with every amount of memory."""
+    """Try all absurd files, and every command with every amount of memory."""
     absurd = headers()
     with tempfile.TemporaryDirectory() as directory:
         starving = starved(Path(directory), ROOMS_MB)
@@ -34,7 +34,7 @@ def run(minutes: float, out: Path) -> Outcome:
 
 
 def absurd_files() -> Iterator[tuple[str, str, bytes]]:
-    """Target, what is absurd, content."""
+    """For each file: the target, what is absurd about it, and its content."""
 
     def container(header: object, data: bytes = b"") -> bytes:
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
@@ -93,7 +93,7 @@ def overlapping_strings(n: int, length: int) -> bytes:
 
 
 def headers() -> Outcome:
-    """All absurd files in a process with little memory: each of them is refused."""
+    """Read all absurd files in a process with little memory: each of them must be rejected."""
     command = [sys.executable, "-m", "torture.memory", "headers"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     n = len(list(absurd_files()))
@@ -103,7 +103,7 @@ def headers() -> Outcome:
 
 
 def starved(directory: Path, rooms_mb: tuple[int, ...]) -> Outcome:
-    """Each command with this many MB more than the interpreter and the package take."""
+    """Run each command with these numbers of MB more than the interpreter and the package take."""
     (directory / "data.txt").write_text(columns(3000), encoding="utf-8")
     (directory / "template.txt").write_text(TEMPLATE, encoding="utf-8")
     train = ["train", "data.txt", "-t", "template.txt", "-m", "new", "--max-iter", "3", "--threads", "1", "--quiet"]
@@ -130,7 +130,7 @@ def _child(directory: Path, room_mb: int, arguments: list[str]) -> subprocess.Co
 
 
 def _limit(room_mb: int) -> None:
-    """No more than this beyond what is taken now."""
+    """Limit memory to this much more than is in use now."""
     import resource
 
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -147,14 +147,14 @@ def child_of_headers() -> None:
     _limit(_MOST_MB)
     for target, what, data in files:
         try:
-            if attempt(target, data) and target not in ("crfsuite_model", "template"):  # these may make sense
+            if attempt(target, data) and target not in ("crfsuite_model", "template"):  # these may be valid
                 print(f"{target}, {what}: taken")
         except Exception as error:
             print(f"{target}, {what}: {type(error).__name__}: {str(error)[:200]}")
 
 
 def child_of_program(room_mb: int, arguments: list[str]) -> None:
-    """The program with so much room, once all is imported."""
+    """Run the program with this much memory after everything is imported."""
     import numpy as np
     import rich.progress  # noqa: F401
 
@@ -165,7 +165,7 @@ def child_of_program(room_mb: int, arguments: list[str]) -> None:
     import sparsecrf.model.file
     import sparsecrf.training
 
-    np.ones((99, 99)) @ np.ones((99, 99))  # OpenBLAS allocates now: later, a failure would end the process
+    np.ones((99, 99)) @ np.ones((99, 99))  # make OpenBLAS allocate now: a later failure would end the process
     _limit(room_mb)
     sys.argv = ["sparsecrf", *arguments]
     sparsecrf.cli.main()

@@ -1,5 +1,5 @@
-"""Missing labels together with token weights, on tiny problems: every solver's loss at its result, and for those that
-converge the optimality conditions, by enumeration of all label sequences."""
+"""Missing labels together with token weights, on tiny problems. Enumeration of all label sequences checks every
+solver's loss at its result and, for solvers that converge, the optimality conditions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RHO1, _RHO2 = 0.1, 0.05
 
 
 def run(minutes: float, out: Path) -> Outcome:
-    """Until time is up."""
+    """Try problems until time is up."""
     outcome, end = Outcome(0, []), time.monotonic() + 60 * minutes
     for seed in range(10**6):
         if time.monotonic() > end:
@@ -44,7 +44,7 @@ def run(minutes: float, out: Path) -> Outcome:
         for solver in SOLVERS:
             try:
                 finding = _compare(problem, solver)
-            except InputError as error:  # all labels are missing, or the solver refuses such data
+            except InputError as error:  # all labels are missing, or the solver does not support such data
                 refused = f"{solver}: {str(error)[:60]}"
                 outcome.detail[refused] = outcome.detail.get(refused, 0) + 1
                 continue
@@ -60,7 +60,7 @@ def _compare(problem, solver: str) -> str:
         warnings.simplefilter("ignore")
         found = fit(problem.corpus(), solver=solver, rho1=rho1, rho2=_RHO2, tol=1e-10, max_iter=300, threads=1)
     w = np.zeros(problem.w.size)
-    w[found.numbers] = found.w  # the reference's arrays, one after the other, are numbered as features are
+    w[found.numbers] = found.w  # the reference's concatenated arrays have the same numbering as features
     mu, lam = w[: problem.mu.size].reshape(problem.mu.shape), w[problem.mu.size :].reshape(problem.lam.shape)
     loss, g = 0.0, np.zeros_like(w)
     for sequence in problem.sequences:

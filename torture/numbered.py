@@ -1,7 +1,8 @@
-"""Cases that are made from their number alone, so that a finding can be repeated: `python -m torture.NAME NUMBER`.
+"""Cases that are generated from their number alone, so that a finding can be repeated: `python -m torture.NAME NUMBER`.
 
-The module of a torture has `attempt(number)`, which tells what to count and what was found, if anything. Many cases run
-in a process of their own, which may crash or hang. A run that was cut short goes on where it stopped (OUT/NAME.json).
+The module of a torture test has `attempt(number)`, which returns what to count and what was found, if anything. A
+process of its own, which may crash or hang, runs many cases. A run that was cut short resumes where it stopped
+(OUT/NAME.json).
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from torture.common import ROOT, Outcome, environment
 
 @dataclass(frozen=True)
 class Cases:
-    """Those of one torture."""
+    """The cases of one torture test."""
 
-    name: str  #: of the module
+    name: str  #: name of the module
     count: int
-    at_a_time: int  #: in one process
-    longest_s: float  #: of one process
+    at_a_time: int  #: number of cases in one process
+    longest_s: float  #: time limit of one process
 
     def run(self, minutes: float, out: Path) -> Outcome:
-        """The first cases, as many as there is time for; those of earlier runs that were cut short count."""
+        """Run the first cases, as many as there is time for. Cases of earlier runs that were cut short count."""
         kept = out / f"{self.name}.json"
         state: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
         if not state or state["done"] >= self.count:
@@ -48,7 +49,7 @@ class Cases:
         return Outcome(state["done"], state["findings"], detail=dict(sorted(state["counts"].items())))
 
     def _in_a_process(self, first: int, count: int) -> tuple[list[str], dict[str, int]]:
-        """Cases first, first + 1, ...: what was found, and how often each kind was seen."""
+        """Run the cases first, first + 1, ...: returns what was found, and how often each kind was seen."""
         with tempfile.TemporaryDirectory() as directory:
             place, found = Path(directory, "place"), Path(directory, "found")
             command = [
@@ -73,7 +74,7 @@ class Cases:
 
 
 def many(attempt: Callable[[int], tuple[list[str], str]], first: int, count: int, place: Path, found: Path) -> None:
-    """In this process. `place` always has the number of the case that is at work."""
+    """Run cases in this process. The file `place` always has the number of the running case."""
     import threadpoolctl
 
     # The environment already sets one BLAS thread; setting it again takes longer than a tiny fit.

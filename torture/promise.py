@@ -1,10 +1,10 @@
-"""The promise of `tol`: a run that ends with it is at most `tol` of its objective above the optimum.
+"""The promise of `tol`: a run that stops by it is at most `tol` times its objective above the optimum.
 
-Random small problems: values of 1, of either sign, and from 1e-3 to 1e3; every solver, label n-grams, groups, trees.
-A case is made from its number alone: `python -m torture.promise NUMBER`. A fit keeps the promise if its certified gap
-says so. Otherwise other solvers start from it, with features measured in units of their own values where that helps,
-until one is further below than allowed (a finding) or a bound proves that none can be. A case that neither decides is
-counted as open.
+The problems are small and random: values of 1, of either sign, and from 1e-3 to 1e3; every solver, label n-grams,
+groups, trees. A case is generated from its number alone: `python -m torture.promise NUMBER`. A fit keeps the promise if
+its certified gap says so. Otherwise other solvers start from it, with features scaled by the sizes of their values if
+that helps, until one reaches an objective lower than the promise allows (a finding) or a bound proves that none can. A
+case that neither decides is counted as open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CASES = Cases("promise", count=10_000, at_a_time=50, longest_s=1800)
 run = CASES.run
 _SHARE = 0.02  # share of `tol` within which a reference must be certified before it can judge a fit
 _SOLVERS = ("auto", "auto", "auto", "auto", "fista", "owlqn", "lbfgs", "sbcd", "cd", "sgd", "sgd-l1")
-# A run that takes more promises nothing.
+# A run that takes more than this makes no promise.
 _MOST_ITERATIONS = {"auto": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
 
 
@@ -67,7 +67,7 @@ def problem(rng: random.Random) -> tuple[str, Any]:
 
 
 def options(rng: random.Random) -> dict[str, Any]:
-    """What the fit is asked for; combinations that do not exist are drawn again by `attempt`."""
+    """The options of the fit; `attempt` draws again if a combination does not exist."""
     return {
         "solver": rng.choice(_SOLVERS),
         "rho1": rng.choice([0.0, 0.03, 0.1, 0.3, 1.0, 1.0]),
@@ -85,13 +85,13 @@ def options(rng: random.Random) -> dict[str, Any]:
 
 
 def attempt(number: int) -> tuple[list[str], str]:
-    """Make the fit of a case and judge it: what to count, and what is wrong if the promise is broken."""
+    """Run the fit of a case and judge it. Returns what is wrong if the promise is broken, and what to count."""
     case = judged(number)
     return case["counts"], case["finding"]
 
 
 def judged(number: int) -> dict[str, Any]:
-    """The same, with all that is worth knowing of the case."""
+    """The verdict on a case, with all details worth knowing."""
     from sparsecrf import InputError, fit
 
     rng = random.Random(number)
@@ -146,7 +146,7 @@ def judge(found: Any, corpus: Any, asked: dict[str, Any]) -> tuple[str, float]:
 
 
 def references(found: Any, corpus: Any, asked: dict[str, Any]) -> Any:
-    """Better and better fits from where the fit ended."""
+    """Increasingly better fits that start where the fit ended."""
     from sparsecrf import fit
 
     same = {**asked, "threads": 1, "tol": 0.0, "gap": _SHARE * asked["tol"]}

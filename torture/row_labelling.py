@@ -1,4 +1,4 @@
-"""Random templates and weights: the labels of rows by merged sums against those of Viterbi over a corpus.
+"""Random templates and weights: compares the labels of rows by merged sums with the labels of Viterbi over a corpus.
 
 usage: PYTHONPATH=tests:tests/support python torture/row_labelling.py [N [FIRST]]
 
@@ -13,7 +13,7 @@ from row_models import row_model
 
 
 def faults(seed: int) -> list[str]:
-    """Sequences of one model whose labels differ."""
+    """The sequences of one model whose labels differ."""
     model, sequences = row_model(seed)
     found = []
     for rows in sequences:

@@ -1,11 +1,10 @@
-"""All tortures: `make torture MINUTES=60`, or
+"""All torture tests: `make torture MINUTES=60`, or
 
     PYTHONPATH=. python -m torture.run [NAME ...] [--minutes M] [--out FOLDER] [--targets "c++ model" ...]
 
-`fuzz` takes M minutes in all, `soak`, `serve_soak` and `missing_weights` a third of them each and `tiny_fits` and
-`promise` at most a third; the others take what they need.
-What was done and found is written to torture/RECORD.md and torture/record.json, where the last run of each torture
-stays. The exit status is 1 if anything was found.
+`fuzz` takes M minutes in total, `soak`, `serve_soak` and `missing_weights` take a third of M each, and `tiny_fits` and
+`promise` at most a third; the others take as long as they need. What was done and found is written to torture/RECORD.md
+and torture/record.json, which keep the last run of each test. The exit status is 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def described(outcome: Outcome, seconds: float) -> dict[str, Any]:
 
 
 def page(record: dict[str, Any]) -> str:
-    """The record to read."""
+    """The record as a page."""
     lines = ["# Tortures, the last run of each", "", "`make torture` writes this page; record.json has the rest.", ""]
     lines += ["| torture | date | seconds | executions | findings |", "|---|---|---|---|---|"]
     for name, run in record.items():

@@ -1,4 +1,4 @@
-"""Well-formed inputs of every target, where fuzzing starts: `python -m torture.seeds` writes them to tests/fuzz."""
+"""Well-formed inputs of every target, the seeds of fuzzing: `python -m torture.seeds` writes them to tests/fuzz."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CRFPP = (
 
 
 def seeds() -> Iterator[tuple[str, str, bytes]]:
-    """Target, name of the file, content."""
+    """For each input: the target, the name of the file, and the content."""
     yield "columns", "columns", COLUMNS.encode()
     yield "columns", "byte_order_mark", b"\xef\xbb\xbf" + COLUMNS.encode()
     yield "crfsuite", "crfsuite", CRFSUITE.encode()

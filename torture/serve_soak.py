@@ -1,10 +1,10 @@
-"""`sparsecrf serve` for a long time: models that are replaced, clients that leave, stall, send too much or nonsense.
+"""`sparsecrf serve` for a long time: models are replaced, and clients leave, stall, send too much or send nonsense.
 
     PYTHONPATH=. python -m torture.serve_soak [--minutes 30] [--rate 20]
 
-Every answer must be that of one of the two models that take turns, whole; every refusal must have the right status; no
-request may stay without an answer while models are replaced or the server ends; memory must stay flat. Clients sleep
-most of the time: `--rate` is in requests a second, all on the loopback interface.
+Two models take turns. Every answer must be the complete answer of one of them; every refusal must have the right
+status; no request may remain unanswered while models are replaced or the server ends; memory must not grow. Clients
+sleep most of the time: `--rate` is in requests per second, all on the loopback interface.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Server:
         if found is None:
             raise RuntimeError(first + self.process.stderr.read())
         self.port = int(found[1])
-        self.lines: list[str] = []  # of its log
+        self.lines: list[str] = []  # lines of its log
         Thread(target=lambda: self.lines.extend(self.process.stderr or ()), daemon=True).start()
 
     def resident_mb(self) -> float:
@@ -77,7 +77,7 @@ class Soak:
         X = [rng.choices(WORDS, k=rng.randint(1, 12)) for _ in range(60)]
         y = [["N" if word[0].isupper() else "O" for word in sentence] for sentence in X]
         self.models = [CRF(features="words", rho1=rho1, tol=0.5).fit(X, y).model_ for rho1 in (0.05, 0.4)]
-        for k, model in enumerate(self.models):  # so that the two never give the same answers
+        for k, model in enumerate(self.models):  # make sure that the two never give the same answers
             self.models[k] = model.scaled(1.0 + k)
         self.questions = [self._question(rng) for _ in range(60)]
         self.files = [model.to_bytes() for model in self.models]
@@ -87,7 +87,7 @@ class Soak:
         self.findings: list[str] = []
 
     def _question(self, rng: random.Random) -> tuple[bytes, list[dict[str, Any]]]:
-        """A body, and what each model answers to it."""
+        """A body, and each model's answer to it."""
         sentences = [rng.choices(WORDS, k=rng.randint(0, 20)) for _ in range(rng.choice([1, 1, 3, 40]))]
         asked: dict[str, Any] = {"tokens": sentences, "scores": True}
         if rng.random() < 0.3:
@@ -157,7 +157,7 @@ class Soak:
 
     # ---- What clients do.
     def ask(self, port: int, rng: random.Random) -> None:
-        """Some requests over one connection; answers are compared."""
+        """Send some requests over one connection and compare the answers."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         for _ in range(rng.randint(1, 5)):
             body, expected = rng.choice(self.questions)
@@ -175,7 +175,7 @@ class Soak:
         connection.close()
 
     def leave(self, port: int, rng: random.Random) -> None:
-        """A part of a request, or all of it, and no wait for the answer."""
+        """Send a part of a request, or all of it, and do not wait for the answer."""
         body = rng.choice(self.questions)[0]
         text = b"POST /label HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         with socket.create_connection(("127.0.0.1", port), timeout=30) as made:
@@ -185,7 +185,7 @@ class Soak:
         self._count("left")
 
     def stall(self, port: int, rng: random.Random) -> None:
-        """A body in small parts that is answered; half a body and half a head, which are not."""
+        """Send a body in small parts, which is answered, or half a body or half a head, which are not."""
         body, expected = rng.choice(self.questions[:10])
         head = b"POST /label HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
         kind = rng.choice(["slow", "body", "head"])
@@ -207,7 +207,7 @@ class Soak:
         self._count(f"stalled, {kind}")
 
     def send_too_much(self, port: int, rng: random.Random) -> None:
-        """More bytes than allowed, announced or not; the server reads or ends the connection."""
+        """Send more bytes than allowed, announced or not; the server reads them or closes the connection."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         part, is_announced = b'["' + b"x" * 65_536 + b'"],', rng.random() < 0.5
         body: Any = part * 6 if is_announced else (part for _ in range(6))
@@ -238,7 +238,7 @@ class Soak:
         connection.close()
 
     def not_read(self, port: int, rng: random.Random) -> None:
-        """A large answer that nobody reads."""
+        """Request a large answer and do not read it."""
         body = json.dumps({"tokens": [["x"] * 100] * 60, "marginals": True, "nbest": 50}).encode()
         with socket.create_connection(("127.0.0.1", port), timeout=30) as made:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -247,7 +247,7 @@ class Soak:
         self._count("not read")
 
     def replace(self, port: int, rng: random.Random) -> None:
-        """The other model; sometimes a file that is none, before it."""
+        """Replace the model by the other one, sometimes after a file that is not a model."""
         if rng.random() < 0.3:
             self.file.write_bytes(self.files[0][: rng.randrange(len(self.files[0]))])
             self._count("broken files")
@@ -311,7 +311,7 @@ _NONSENSE: list[tuple[int, bytes]] = [
 
 
 def _expected(model: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """What a model answers, by its own functions."""
+    """The expected answer, computed with the model's own functions."""
     found: dict[str, Any] = {"model": "model", "labels": [], "scores": [], "probabilities": []}
     if "nbest" in asked:
         found |= {"nbest": [], "marginals": [], "classes": model.labels}
@@ -331,7 +331,7 @@ def _expected(model: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _all_of(made: socket.socket) -> bytes:
-    """What comes until the other side closes the connection."""
+    """Everything received until the other side closes the connection."""
     found = b""
     try:
         while part := made.recv(65_536):

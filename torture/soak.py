@@ -1,4 +1,4 @@
-"""Labelling for a long time from many threads: answers stay equal, memory stays flat."""
+"""Labelling for a long time from many threads: answers must not change, and memory must not grow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(minutes: float, out: Path) -> Outcome:
 
 
 def soak(seconds: float, threads: int = THREADS) -> Outcome:
-    """All threads label texts and sequences with one model, and compare with what one thread said before."""
+    """All threads label texts and sequences with one model, and compare with the earlier answers of one thread."""
     from sparsecrf import Model, Template, Vocabulary, fit, read_columns
     from sparsecrf.shards.dataset import encode_columns
 
@@ -71,7 +71,7 @@ def soak(seconds: float, threads: int = THREADS) -> Outcome:
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in use; 0 where the system does not say."""
+    """Memory in use by this process; 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -80,7 +80,8 @@ def resident_mb() -> float:
 
 
 def growth_of(samples: list[tuple[float, float]]) -> tuple[float, float]:
-    """What the line of least squares gains from beginning to end, and the mean. The first third is for warming up."""
+    """The growth of the least-squares line from beginning to end, and the mean. The first third is ignored as
+    warm-up."""
     kept = samples[len(samples) // 3 :]
     mean_t, mean_m = (sum(values) / len(kept) for values in zip(*kept, strict=True))
     spread = sum((t - mean_t) ** 2 for t, _ in kept)

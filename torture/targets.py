@@ -1,7 +1,7 @@
-"""What is fuzzed: every parser as a function of bytes.
+"""The fuzzing targets: every parser as a function of bytes.
 
-A target takes any bytes. It returns, or raises `InputError` (the bytes are refused); anything else, a crash, a hang or
-memory without bound is a finding. `tests/fuzz/NAME.txt` has inputs for each: seeds, and what was once found.
+A target takes any bytes. It returns, or raises `InputError` (it rejects the bytes); anything else, a crash, a hang or
+unbounded memory is a finding. `tests/fuzz/NAME.txt` has inputs for each target: seeds and former findings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from torture.text_targets import ROWS, TEMPLATE, all_or_refused, label_with
 
 
 def attempt(name: str, data: bytes) -> bool:
-    """Whether the target took the bytes; False: it refused them."""
+    """Whether the target accepted the bytes; False if it rejected them."""
     try:
         TARGETS[name](data)
     except InputError:
@@ -44,19 +44,19 @@ def attempt(name: str, data: bytes) -> bool:
 
 
 def model(data: bytes) -> None:
-    """Model files as they are. A flipped bit is found by the digest: `model_content` goes on from there."""
+    """Model files as they are. The digest detects a flipped bit; `model_content` tests what comes after that check."""
     _use(Model.from_bytes(data))
 
 
 def model_content(data: bytes) -> None:
-    """Model files whose digest is right, whatever they hold."""
+    """Model files with a correct digest, whatever they contain."""
     with _any_digest():
         made = Model.from_bytes(data)
     _use(made)
 
 
 def checkpoint(data: bytes) -> None:
-    """Checkpoints whose digest is right, whatever they hold and of whatever run: read, and gone on from."""
+    """Checkpoints with a correct digest, whatever they contain and from any run: they are read and resumed from."""
 
     class OfAnyRun(Checkpoint):
         def _check_run(self, found: Any) -> None:
@@ -111,7 +111,7 @@ def corpus_file(data: bytes) -> None:
 
 
 def manifest(data: bytes) -> None:
-    """Manifests of folders of encoded data, without their digest, which is made right; the folder is used."""
+    """Manifests of folders of encoded data, without their digest, which is corrected; then the folder is used."""
     try:
         entries = json.loads(data)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def manifest(data: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """A small one."""
+    """Make a small folder of encoded data."""
     source = folder.with_name("data.txt")
     source.write_text("Ada NNP X\nsaw VBD O\n\nOslo NNP X\n\n" * 3)
     encode_folder(folder, [source], Template(TEMPLATE), shard_tokens=4)
@@ -164,14 +164,14 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 
 def _all_charsets(read: Callable[[bytes, str, Charset], Model], data: bytes) -> None:
-    """A model of another tool, its names as each charset has them."""
+    """Read a model of another tool with each charset for its names."""
     all_or_refused(
         *(lambda name=name: _use(read(data, "model", Charset(name))) for name in ("utf-8", "latin-1", "bytes"))
     )
 
 
 def _use(made: Model) -> None:
-    """What a model that was loaded is for; it must come back from its own file, and be written for other tools."""
+    """Use a loaded model. It must also be the same after saving and loading, and be written for other tools."""
     again = Model.from_bytes(made.to_bytes())
     assert again.to_bytes() == made.to_bytes()
     writers = (to_dump, to_binary, wapiti_files.to_model, crfpp_files.to_text)
@@ -187,7 +187,7 @@ def _use(made: Model) -> None:
 
 @cache
 def corpus_of_checkpoint() -> Any:
-    """The corpus of the runs that the checkpoints are of."""
+    """The corpus of the runs that wrote the checkpoints."""
     X = [["a", "b", "c"], ["b", "a"], ["c"], ["a", "c", "b", "a"]]
     y = [["X", "Y", "X"], ["Y", "X"], ["X"], ["X", "Y", "Y", "X"]]
     return Vocabulary(bigrams="all").encode(X, y, grow=True)
@@ -207,7 +207,7 @@ class _AnyDigest:
 
 
 class _any_digest:
-    """While it lasts, no file is damaged."""
+    """In this context, every digest is accepted."""
 
     def __enter__(self) -> None:
         self.before = container._digest

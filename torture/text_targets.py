@@ -1,4 +1,4 @@
-"""What is fuzzed of texts: data files, templates, expressions. targets.py has all targets, and what a target is."""
+"""The fuzzing targets for texts: data files, templates, expressions. targets.py lists all targets and defines them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def crfsuite(data: bytes) -> None:
 
 
 def vectors(data: bytes) -> None:
-    """Vectors of words as text: how wide they are, all of them, those of some words, and a model with them."""
+    """Word vectors as text: their width, all vectors, the vectors of some words, and a model with them."""
     some = StringTable()
     some.intern("Ada")
 
@@ -75,7 +75,7 @@ def vectors(data: bytes) -> None:
 
 
 def template(data: bytes) -> None:
-    """Templates, in both dialects, of characters and bytes, and the attributes that they make."""
+    """Templates in both dialects, for characters and for bytes, and the attributes that they generate."""
     for boundary, of_bytes in (("crf++", False), ("wapiti", False), ("wapiti", True)):
         with suppress(InputError):
             made = Template(data, boundary, bytes=of_bytes)
@@ -85,7 +85,7 @@ def template(data: bytes) -> None:
 
 
 def regex(data: bytes) -> None:
-    """An expression, a line feed, and the cell that it is for."""
+    """An expression, a line feed, and the cell that it is applied to."""
     expression, _, cell = data.partition(b"\n")
     made = Template(b'U%t[0,0,"' + expression + b'"]|%m[0,0,"' + expression + b'"]')
     made.attributes([[cell.decode("utf-8", "replace")]])
@@ -115,7 +115,8 @@ ENCODINGS = ("bytes", "latin-1", "cp1252", "koi8-r", "euc-jp", "shift_jis", "gb1
 
 
 def encodings(data: bytes) -> None:
-    """Column files in an encoding that the first byte chooses: as a corpus; labelled, with each way to go on."""
+    """Column files in an encoding that the first byte chooses: read as a corpus, and labelled with each way of handling
+    errors."""
     name, text = ENCODINGS[data[0] % len(ENCODINGS) if data else 0], data[1:]
     with suppress(InputError):
         encode_columns([BytesIO(text)], Vocabulary(bigrams="all"), Template(TEMPLATE), grow=True, encoding=name)
@@ -172,7 +173,7 @@ def column_options(data: bytes) -> None:
 
 
 def all_or_refused(*works: Callable[[], Any]) -> None:
-    """All of them are tried; refused if one refuses."""
+    """Try all functions; the input is rejected if one of them rejects it."""
     refused: InputError | None = None
     for work in works:
         try:
@@ -202,7 +203,7 @@ def models() -> tuple[Model, Model, Model]:
 
 
 def _of_triples() -> Model:
-    """Trained, as weights of label triples have no names."""
+    """A model with label triples. It is trained, because weights of label triples have no names."""
     text = BytesIO(b"Ada NNP A\nsaw VBD B\nOslo NNP C\n1984 CD A\n\nin IN B\nOslo NNP C\n" * 2)
     vocabulary = Vocabulary()
     data = encode_columns([text], vocabulary, Template(FUNCTIONS), grow=True)

@@ -1,8 +1,8 @@
-"""Tiny random fits: every solver, path and feature list on data of a few tokens, where divisions by zero hide.
+"""Tiny random fits: every solver, path and feature list on data of a few tokens, where divisions by zero are likely.
 
-A case is made from its number alone, so that a finding can be repeated: `python -m torture.tiny_fits NUMBER`. It may
-end with `InputError`; any other exception, a warning of NumPy, a result that is not finite, a crash or a hang is a
-finding.
+A case is generated from its number alone, so that a finding can be repeated: `python -m torture.tiny_fits NUMBER`. It
+may end with `InputError`; any other exception, a warning from NumPy, a result that is not finite, a crash or a hang is
+a finding.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from torture.numbered import Cases
 
 CASES = Cases("tiny_fits", count=100_000, at_a_time=1000, longest_s=300)  # a case takes milliseconds
 run = CASES.run
-_TIME_LIMIT_S = 2.0  # of one fit
-_LARGEST = 1e6  # value of an attribute
+_TIME_LIMIT_S = 2.0  # time limit of one fit
+_LARGEST = 1e6  # largest value of an attribute
 
 
 def attempt(number: int) -> tuple[list[str], str]:
@@ -77,7 +77,7 @@ def sequences(rng: random.Random) -> tuple[list[Any], list[Any], dict[str, list[
 
 
 def encoded(rng: random.Random) -> tuple[Any, Any]:
-    """The same as a corpus, after its vocabulary."""
+    """A vocabulary, and such sequences as a corpus."""
     from sparsecrf import Vocabulary
 
     X, y, weights = sequences(rng)
@@ -89,7 +89,7 @@ def encoded(rng: random.Random) -> tuple[Any, Any]:
 
 
 def options(rng: random.Random, solvers: list[str] | None = None) -> dict[str, Any]:
-    """Of `fit`, but for the features and the start."""
+    """Options of `fit`, except for the features and the starting weights."""
     from sparsecrf.training import SOLVERS
 
     made: dict[str, Any] = {
@@ -145,7 +145,7 @@ def one(rng: random.Random) -> None:
 
 
 def from_another(rng: random.Random) -> None:
-    """A fit that begins at another, looks at dev data, and is cut down afterwards."""
+    """A fit that starts from another one and uses dev data, and whose small weights are dropped afterwards."""
     from sparsecrf import fit
     from sparsecrf.contrib.selection import threshold
 
@@ -176,7 +176,7 @@ def in_shards(rng: random.Random) -> None:
 
 
 def resumed(rng: random.Random) -> None:
-    """A fit that stops after some iterations and goes on from its checkpoint."""
+    """A fit that stops after some iterations and resumes from its checkpoint."""
     from sparsecrf import fit
 
     vocabulary, corpus = encoded(rng)
@@ -213,7 +213,7 @@ def by_folds(rng: random.Random) -> None:
 
 
 def estimator(rng: random.Random) -> None:
-    """The estimator of scikit-learn, which answers for its own training data."""
+    """The scikit-learn estimator, which labels its own training data."""
     from sparsecrf import CRF
     from sparsecrf.estimators.solver_options import FURTHER
 
@@ -238,7 +238,8 @@ KINDS: dict[str, Callable[[random.Random], None]] = {
 
 
 def check(found: Any, vocabulary: Any) -> None:
-    """What every fit must be: finite, no worse than what it says, and a model that comes back from its file."""
+    """Check that a fit is finite and no worse than it claims, and that its model is the same after saving and
+    loading."""
     from sparsecrf import Model
 
     numbers = {"objective": found.objective, "loss": found.loss, **dict(enumerate(found.w.tolist()))}

@@ -1,7 +1,7 @@
-"""Labelling under Valgrind: nothing is read that was not written, nothing beyond its end, nothing is lost.
+"""Labelling under Valgrind: no uninitialised reads, no reads beyond the end, no leaks.
 
-First the core alone (cpp/tests/threads.cpp), then `sparsecrf label`. Of the errors in a Python process those count that
-have the core on their stack: the interpreter has its own.
+It runs the core alone first (cpp/tests/threads.cpp), then `sparsecrf label`. In a Python process, only errors with the
+core on their stack count, since the interpreter has errors of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def of_program() -> Outcome:
 
 
 def errors_of_core(xml: str) -> list[str]:
-    """What Valgrind says of the errors that have the core on their stack."""
+    """Valgrind's reports of errors that have the core on their stack."""
     found = []
     for error in ET.fromstring(xml).iter("error"):
         frames = [(frame.findtext("obj") or "", frame.findtext("fn") or "?") for frame in error.iter("frame")]

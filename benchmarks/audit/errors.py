@@ -14,7 +14,7 @@ class Error(NamedTuple):
     """An injected error."""
 
     sequence: int
-    tokens: list[int]  #: whose label is another one now
+    tokens: list[int]  #: the tokens whose label has changed
     kind: str
 
 
@@ -65,7 +65,7 @@ class Injector:
         return made
 
     def _shift(self, made: list[str], a: int, b: int, own: str) -> None:
-        """One token longer or shorter, at the beginning or at the end."""
+        """Make a span one token longer or shorter, at the beginning or at the end."""
         longer, at_end = bool(self._rng.integers(2)) or b - a == 1, bool(self._rng.integers(2))
         if longer and (at_end or a == 0) and b < len(made):
             self._put(made, a, b + 1, own)

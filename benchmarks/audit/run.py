@@ -12,7 +12,7 @@ only flipped tokens if labels do not encode spans. The tables show the share of 
 where K is the number of wrong tokens or of errors.
 
 Log-loss ranks tokens by - log P(given label). cleanlab ranks the tokens that
-`token_classification.filter.find_label_issues` finds first, in its own order, then the others by
+`token_classification.filter.find_label_issues` finds first, in its own order, then all other tokens by
 `get_label_quality_scores`. Both rank spans by their worst token.
 """
 
@@ -103,7 +103,7 @@ def compared(
 
 
 def share(first: Sequence[Suspect], wrong: dict[tuple[int, int], int], y: list[list[str]]) -> float:
-    """The errors, given by token, that these suspects touch."""
+    """The share of the errors, given by token, that these suspects touch."""
     found = {wrong[s.sequence, t] for s in first for t in tokens_of(s, y[s.sequence]) if (s.sequence, t) in wrong}
     return len(found) / len(set(wrong.values()))
 

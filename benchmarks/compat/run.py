@@ -89,7 +89,7 @@ def train_and_score(tool: Any, algorithm: str, data: Sequences, path: pathlib.Pa
 
 
 def opened(tool: Any, path: pathlib.Path, question: bool) -> float:
-    """Seconds."""
+    """Seconds to open a model file."""
     tagger = tool.Tagger()
     began = time.perf_counter()
     tagger.open(str(path))

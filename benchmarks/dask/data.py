@@ -25,7 +25,7 @@ def write(folder: pathlib.Path, n_tokens: int, n_files: int, seed: int = 0) -> l
 
 
 def _sentences(rng: np.random.Generator, n: int) -> list[str]:
-    # A label is followed by itself or the next one more often than by others.
+    # A label is followed by itself or by the next label more often than by others.
     step = rng.choice(LABELS, p=_steps(), size=(n, LENGTH))
     y = np.cumsum(step, axis=1) % LABELS
     rank = np.minimum(rng.zipf(1.3, size=(n, LENGTH)), WORDS_OF) - 1

@@ -71,7 +71,7 @@ def on_dask(files: list[str], cores: int, max_iter: int) -> dict[str, Any]:
         began = time.perf_counter()
         data = encode(Cluster(client), files, None, None, Recipe(template=Template(TEMPLATE)).resolved(), 1)
         read = time.perf_counter() - began
-        # What a task costs that does nothing: `extent` looks at a few numbers.
+        # The cost of a task that does almost nothing: `extent` looks at a few numbers.
         asked = [time.perf_counter()]
         for _ in range(5):
             Shards(data.shards.workers)

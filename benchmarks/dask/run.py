@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/dask/run.py [--tokens N ...] [--cores N] [--files N] [--max-iter N] [--out FOLDER]
 
-Both train for the same number of iterations on the same files, in turns, once for each size. Bytes are those of
+Both train for the same number of iterations on the same files, in turns, once for each size. Bytes are counted for
 pickled arguments and answers. Writes dask.json and dask.md: times, bytes, and a prediction for 100 workers and 10^9
 tokens, computed (not measured) from the recorded parts.
 """
@@ -23,7 +23,7 @@ from benchmarks.common import RECORD, machine, module, run
 from benchmarks.dask import data
 
 SIZES = (1_000_000, 4_000_000, 16_000_000)
-WORKERS, TOKENS, SHARDS = 100, 10**9, 400  # what is computed for
+WORKERS, TOKENS, SHARDS = 100, 10**9, 400  # the cluster for which times are predicted
 BANDWIDTH, LATENCY = 10e9 / 8, 1e-3  # bytes and seconds of a network of 10 Gbit/s
 PASSES = ("loss_grad", "loss_grad_curvature", "large_sums")
 

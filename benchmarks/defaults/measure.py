@@ -51,13 +51,13 @@ class Part(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A folder, read."""
+    """The content of a folder."""
 
     name: str
     train: Part
     dev: Part
     test: Part
-    chunks: bool  #: labels encode chunks
+    chunks: bool  #: whether labels encode chunks
 
     @property
     def size(self) -> dict[str, int]:
@@ -65,7 +65,7 @@ class Task(NamedTuple):
         return {"tokens": len(labels), "labels": len(set(labels))}
 
     def score(self, labels: Labels, found: Labels) -> float:
-        """In percent."""
+        """The score in percent."""
         return 100 * float((chunk_f1_score if self.chunks else token_accuracy_score)(labels, found))
 
     def dev_score(self, predict: Predict) -> float:

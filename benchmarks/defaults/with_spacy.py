@@ -15,8 +15,8 @@ from spacy.tokens import Doc
 from spacy.training import Example, iob_to_biluo
 from spacy.util import fix_random_seed, minibatch
 
-EVALUATE = 100  # steps
-WORDS = 1000  # in a batch, about
+EVALUATE = 100  # steps between two evaluations
+WORDS = 1000  # approximate number of words in a batch
 
 
 def train(
@@ -61,5 +61,5 @@ def train(
 
 
 def label_of(token: Any) -> str:
-    """As IOB2."""
+    """The label of a token in IOB2."""
     return "O" if token.ent_iob_ in ("", "O") else f"{token.ent_iob_}-{token.ent_type_}"

@@ -1,9 +1,9 @@
-"""Python threads that share a model: sentences per second with 1, 2 and 8 threads; every answer is compared with that
-of one thread.
+"""Python threads that share a model: sentences per second with 1, 2 and 8 threads. Every answer is compared with the
+answer of one thread.
 
     PYTHONPATH=. python benchmarks/estimator/threads.py MODEL SECONDS
 
-The model labels the test sentences of `one.py`. As JSON.
+The model labels the test sentences of `one.py`. Prints JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.estimator.one import sentences
 
 from sparsecrf import CRF
 
-SIZES = 1, 50  # sentences a call
+SIZES = 1, 50  # sentences per call
 
 
 def throughput(crf: CRF, X: list, expected: list, n_threads: int, size: int, seconds: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The tasks of the labelling benchmark: those of benchmarks/tasks.py and three that are defined here."""
+"""The tasks of the labelling benchmark: all tasks of benchmarks/tasks.py and three that are defined here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ManyLabels(Task):
     """The last two letters of the word refine its label, like endings in a language with rich morphology. Training uses
     only the first sentences, because a pass takes a minute in tools with a dense transition matrix."""
 
-    rare: int = 5  #: endings that are rarer with a label keep the label as it is
+    rare: int = 5  #: endings that occur with a label less often than this do not refine it
     sentences: int = 1_000
 
     def _sequences(self, path: pathlib.Path) -> Iterator[str]:

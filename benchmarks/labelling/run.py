@@ -27,7 +27,7 @@ from benchmarks.labelling.turns import in_turns
 from benchmarks.tasks import Files, Task
 from benchmarks.tools import BY_NAME, Label, Tool, crfpp, library, missing, ours, wapiti
 
-_SECONDS = 60.0  # of training, for ours
+_SECONDS = 60.0  # time limit of our training
 _PROGRAM = [sys.executable, "-m", "sparsecrf"]
 
 
@@ -64,7 +64,8 @@ def tools_for(task: Task) -> dict[str, tuple[Tool, float]]:
         for name, (tool, budget) in TOOLS.items()
         if tool.missing() is None and tool.missing_label() is None and tool.suits(replace(task, rho2=0.0))
     }
-    # Functions that only we have; CRFsuite gets attributes. With many labels the other tools need tens of gigabytes.
+    # Some functions exist only in sparsecrf; CRFsuite gets ready-made attributes. With many labels, the other tools
+    # need tens of gigabytes.
     if re.search("%[^xXtm]", task.template) or task.name == "many-labels":
         here = {name: found for name, found in here.items() if name.startswith(("sparsecrf", "CRFsuite"))}
     if task.name == "words":

@@ -22,7 +22,7 @@ def verdict(met: bool) -> str:
 
 
 def by_fastest(row: dict) -> float:
-    """auto / better from the fastest runs: the ratio when the machine was undisturbed."""
+    """auto / better from the fastest runs, that is, the ratio when the machine was undisturbed."""
     return row["auto"] / min(row["sparse"], row["dense"])
 
 

@@ -22,7 +22,7 @@ from sparsecrf import _core
 
 DENSITIES = (0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.6, 0.8, 1)
 QUICK_DENSITIES = (0, 1e-3, 0.01, 0.1, 0.3, 1)
-# One matrix for all positions, then as many as NETtalk has letters; with 500 labels these would take 100 MB.
+# One matrix for all positions, then as many matrices as NETtalk has letters; with 500 labels, these would take 100 MB.
 SETTINGS = (
     density.Setting(8, 1, 20_000),
     density.Setting(51, 1, 6_000),

@@ -68,7 +68,7 @@ def features_of(
 
 
 def one_pass(oracle: Oracle, features: FeatureSet, w: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Seconds of the processor."""
+    """Processor seconds of a pass."""
     began = time.process_time()
     oracle.loss_grad(features, w)
     return time.process_time() - began

@@ -3,8 +3,7 @@ OUT`.
 
 Writes simulated column data, encodes them into a folder and trains from it for a few iterations, in a process that
 cannot allocate more than the limit; then, for comparison, trains on the same data in memory, as far as `--compare`
-allows. OUT receives the data, the folder and results.json; existing data and folders are reused. Linux
-only.
+allows. OUT receives the data, the folder and results.json; existing data and folders are reused. Runs on Linux only.
 """
 
 from __future__ import annotations

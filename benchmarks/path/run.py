@@ -33,14 +33,14 @@ Sentences = list[tuple[list[list[str]], list[str]]]  #: rows of columns and labe
 
 @dataclass
 class Encoded:
-    """A task, encoded."""
+    """An encoded task."""
 
     name: str
     train: Corpus
     dev: Corpus
     test: Corpus
     score: Score
-    documents: Any  #: int64[sequences of train]; None: there are no documents
+    documents: Any  #: int64[sequences of train]; None if there are no documents
 
 
 def main() -> None:

@@ -27,10 +27,10 @@ class Row:
     space: str
     threads: int | None = None
     repetition: int | None = None
-    budget: float | None = None  #: iterations, or seconds for sparsecrf; of a history point: iterations or passes
+    budget: float | None = None  #: iterations, or seconds for sparsecrf; for a history point: iterations or passes
     seconds: float | None = None  #: of training, without reading
-    objective: float | None = None  #: of a run: computed here from its model file; of a history point: the tool's own
-    own_objective: float | None = None  #: what the tool said at the end of the run
+    objective: float | None = None  #: of a run: computed here from its model file; of a history point: as reported
+    own_objective: float | None = None  #: as the tool reported it at the end of the run
     active: int | None = None
     test_error: float | None = None
     test_f1: float | None = None
@@ -39,7 +39,7 @@ class Row:
     peak_mb: float | None = None
     model_mb: float | None = None
     note: str = ""
-    rho1: float | None = None  #: the task's penalties; for older records, which lack them, those of the table
+    rho1: float | None = None  #: the task's penalties; older records lack them, and the table's penalties are used
     rho2: float | None = None
 
 

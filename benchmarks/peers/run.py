@@ -30,7 +30,7 @@ from benchmarks.peers.score import Scorer
 from benchmarks.tasks import Files, Task
 from benchmarks.tools import LABEL_ONLY, TOOLS, History, Tool
 
-AGREE = 1e-4  # of the objective
+AGREE = 1e-4  # largest relative difference of objectives
 HISTORY_POINTS = 60
 TRIAL = 3  # iterations, to see how long one takes
 
@@ -76,11 +76,11 @@ class Bench:
         return Row(kind, self.task.name, tool.name, tool.space, rho1=self.task.rho1, rho2=self.task.rho2)
 
     def _patience(self) -> float:
-        """Reading and a trial with slow iterations take time, too."""
+        """The time limit of a process: reading and a trial with slow iterations take time, too."""
         return 2 * self.limit + 60
 
     def measured(self, tool: Tool) -> list[Row]:
-        """The full run, and shorter ones."""
+        """Measure the full run and shorter runs."""
         budget = self.limit
         if not tool.by_time:
             trial, history = self.trained(tool, TRIAL, 0)

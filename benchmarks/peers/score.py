@@ -24,9 +24,9 @@ from sparsecrf.training.penalty import ElasticNet
 @dataclass(frozen=True)
 class Score:
     objective: float  #: loss + rho1 |w|_1 + rho2/2 |w|^2
-    active: int  #: weights that are not zero
+    active: int  #: number of nonzero weights
     test_error: float  #: percent of tokens
-    test_f1: float | None  #: percent of chunks; None where labels are not chunks
+    test_f1: float | None  #: F1 of chunks in percent; None if labels do not encode chunks
 
 
 class Encoded:
@@ -58,7 +58,7 @@ class Scorer:
         model = Model.load(path) if form == "sparsecrf" else READERS[form](path)
         if form == "crfsuite":
             model = _with_bias_of_template(model)
-        # Wapiti writes its lines in lower case and has other words for cells beyond the ends of a sentence.
+        # Wapiti writes its lines in lower case and has other names for cells beyond the ends of a sentence.
         data = self.encoded(model.template if form == "wapiti" and model.template else Template(self.task.template))
         weights = weights_in(model, data.vocabulary)
         kept = weights.w != 0
@@ -78,7 +78,7 @@ class Scorer:
 
 
 def _with_bias_of_template(model: Model) -> Model:
-    """CRFsuite's plain transitions have no attribute; those of a template have the attribute of its line B."""
+    """Give CRFsuite's plain transitions, which have no attribute, the attribute of a template's line B."""
     old = model.vocabulary
     new = Vocabulary(old.bigrams, start=False)
     for k in range(len(old.labels)):

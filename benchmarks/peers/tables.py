@@ -165,7 +165,7 @@ def _cells(space: Space, tool: str, best_score: float, by_f1: bool) -> list[str]
 
 
 def summary(rows: list[Row]) -> list[str]:
-    """How many times longer the other tools take, task by task; bold where one of them wins."""
+    """How many times as long the other tools take, by task; in bold if one of them wins."""
     header = ["task", "features", "peer", *(f"to {100 * level:g} %" for level in LEVELS), "test score", "memory"]
     header += ["labelling"]
     lines = ["| " + " | ".join(header) + " |", "|---|---|---|" + "---:|" * (len(header) - 3)]

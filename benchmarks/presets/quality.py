@@ -25,11 +25,11 @@ from sparsecrf.scorers import chunk_f1_score, token_accuracy_score
 
 Sentences = list[tuple[list[list[str]], list[str]]]
 
-#: Columns that are used, the word first; all the others of a file are left out.
+#: Columns that are used, the word first; all other columns of a file are left out.
 COLUMNS = {"conll2000": 2}
 RECORDED = {"conll2003": "conll2003-rich", "conll2000": "conll2000", "ewt": "ewt"}
 TIME_LIMIT = 240.0
-KINDS = ("lexicon", "clusters", "classes")  #: of resources
+KINDS = ("lexicon", "clusters", "classes")  #: kinds of resources
 DOCUMENTS = -1  #: in place of a number of columns
 
 
@@ -45,7 +45,7 @@ def read(path: pathlib.Path, n_columns: int, more: object = None) -> Sentences:
 
 
 def parts(folder: pathlib.Path, n_columns: int, more: object, test: bool) -> tuple[Sentences, Sentences]:
-    """What to train on, and what to score."""
+    """The sentences to train on, and the sentences to score."""
     train = read(folder / "train.txt", n_columns, more)
     if test:
         return train, read(folder / "test.txt", n_columns, more)

@@ -1,4 +1,4 @@
-"""Times the way from raw tokens in Python to labels on one thread: sparsecrf, sklearn-crfsuite and spaCy in turns.
+"""Times training and labelling from raw tokens in Python on one thread: sparsecrf, sklearn-crfsuite and spaCy in turns.
 
     PYTHONPATH=. python benchmarks/presets/speed.py [--rounds 3] [--data FOLDER] [--spacy-steps 2000] [--to-tolerance]
 
@@ -7,8 +7,8 @@ speech, which raw tokens do not have. The times of all tools include computing f
 template that imitates the features of the tutorial: shapes replace isupper, istitle and isdigit.
 
 spaCy (if it is installed; --spacy-steps 0 leaves it out) trains its default entity recogniser from scratch, without
-pretrained vectors, and keeps the best model on the dev data (`benchmarks/defaults/with_spacy.py`). Its dev F1 is
-therefore that of a model chosen on the same data. The last lines are the table of the README.
+pretrained vectors, and keeps the best model on the dev data (`benchmarks/defaults/with_spacy.py`). Its dev F1 therefore
+belongs to a model chosen on the same data. The last lines are the table of the README.
 
 With --to-tolerance, only training is measured, and sklearn-crfsuite runs for 500 iterations, or until it stops: with
 the features and options of its tutorial, and with the attributes and penalties of sparsecrf. Its time counts until the

@@ -27,7 +27,7 @@ class Package:
     folder: str
     needs: tuple[str, ...]  #: files that are required
     data: Callable[[Path], list[Sequence]]
-    params: dict[str, Any]  #: that the project trains with
+    params: dict[str, Any]  #: parameters that the project trains with
     tests: tuple[str, ...] = ()  #: arguments of pytest in the folder of the project; or a module with doctests
     #: models that its tests need: file in the folder, and the data that the project trains it on
     models: dict[str, Callable[[Path], list[Sequence]]] = field(default_factory=dict)

@@ -27,7 +27,7 @@ class Converted:
     model: str
     data: Callable[[Path, Path], Path]  #: (project, temporary folder) to a column file
     tool: str  #: wapiti or crf++
-    options: tuple[str, ...] = ()  #: of `sparsecrf label`
+    options: tuple[str, ...] = ()  #: options of `sparsecrf label`
     encoding: str = "utf-8"
 
 

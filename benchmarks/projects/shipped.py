@@ -4,8 +4,8 @@
 
 Each package (pythainlp, khmer-nltk, pyvi, underthesea, hazm; those that are installed) runs twice, in separate
 processes, once with the originals and once after `sparsecrf.contrib.compat.install()`, on sentences of words that it
-ships, in a fixed random order. Prints how many answers differ. hazm ships no model: it trains one with python-crfsuite,
-which both then open.
+ships, in a fixed random order. Prints how many answers differ. hazm ships no model, so the benchmark trains one with
+python-crfsuite, which both runs then open.
 """
 
 from __future__ import annotations

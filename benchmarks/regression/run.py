@@ -2,8 +2,8 @@
 
 Compares training, labelling and memory with python-crfsuite, which runs at the same time on the same simulated data:
 one thread each, in turns, in processor seconds. Every figure is a ratio (theirs / ours, so more is better), the median
-of the rounds; one below its stored floor ends the benchmark with status 1. Floors are about two thirds of what was
-measured when they were set: a busy machine stays above them, but a change that halves the speed does not.
+of the rounds; if one is below its stored floor, the benchmark ends with status 1. Floors are about two thirds of the
+figures measured when they were set: a busy machine stays above them, but a change that halves the speed does not.
 """
 
 from __future__ import annotations

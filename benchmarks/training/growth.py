@@ -42,7 +42,7 @@ def seconds(tokens: int, labels: int, active: int = ACTIVE, attributes: int = AT
     n_unigram = min(active // 4, attributes * labels)
     n_bigram = min(active - n_unigram, attributes * labels**2)
     unigram = rng.choice(attributes * labels, n_unigram, replace=False)
-    # Pairs after another label, none after the start.
+    # Pairs of two labels, but no pairs with the start label.
     triples = np.unravel_index(
         rng.choice(attributes * labels**2, n_bigram, replace=False), (attributes, labels, labels)
     )

@@ -28,7 +28,7 @@ def verdict(met: bool) -> str:
     return "met" if met else "**missed**"
 
 
-# ---- The goals, a function a task
+# ---- The goals, one function for each task
 
 
 def letters(runs: Runs) -> list[str]:
@@ -41,7 +41,7 @@ def letters(runs: Runs) -> list[str]:
                 f"objective {value:,}: Wapiti {text(theirs)} s, auto {text(ours, 2)} s, "
                 f"{text(theirs / ours, 0)} x (goal 50 x): {verdict(theirs / ours >= 50)}"
             )
-    # Wapiti's own times to these on the reference machine: 623 and 1,176 s.
+    # Wapiti's own times to reach these on the reference machine: 623 and 1,176 s.
     for value, theirs in ((51_942, 623.0), (51_789, 1176.0)):
         ours = seconds_to(auto, value)
         lines.append(

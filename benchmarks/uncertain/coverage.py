@@ -4,7 +4,7 @@
 
 A model is trained on train.txt with default penalties. The combined sentences of dev.txt and test.txt are repeatedly
 split at random into two halves, one for calibration and one for testing. Coverage is measured before any abstention;
-sizes are those of the sets that are not abstentions. Seconds of the processor, one thread.
+sizes are for the sets that are not abstentions. Times are processor seconds on one thread.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     PYTHONPATH=. python benchmarks/uncertain/label_sets.py FOLDER ... [--known 0.2] [--seeds 3] [--tokens 15000]
 
-A share of the sentences, or of the tokens, keeps its labels; the others get the set of all labels that their word has
-anywhere in train.txt (a dictionary that is complete for these words), or no label. That dictionary reveals the label of
-words that occur once; the dictionary of frequent words contains only words that occur at least five times. Score on
-test.txt (F1 of chunks if labels encode chunks, otherwise token accuracy), default penalties; mean and standard
-deviation over seeds, which determine the labels that are known. Training uses the first sentences of train.txt, up to a
-number of tokens. Processor seconds for one fit on one thread.
+A share of the sentences, or of the tokens, keeps its labels; all other tokens get the set of all labels that their word
+has anywhere in train.txt (a dictionary that is complete for these words), or no label. That dictionary reveals the
+label of words that occur once; the dictionary of frequent words contains only words that occur at least five times. The
+score is on test.txt (F1 of chunks if labels encode chunks, otherwise token accuracy), with default penalties: mean and
+standard deviation over seeds, which determine the labels that are known. Training uses the first sentences of
+train.txt, up to a number of tokens. Times are processor seconds for one fit on one thread.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def first(data: Sentences, n_tokens: int) -> Sentences:
 
 
 def score(crf: CRF, test: Sentences) -> float:
-    """In percent."""
+    """The score in percent."""
     is_chunks = are_chunk_labels({label for labels in test.y for label in labels}, ())
     return 100 * (chunk_f1_score(test.y, crf.predict(test.X)) if is_chunks else crf.score(*test))
 

@@ -6,8 +6,8 @@ everything.
 
 `domain`: OLD and NEW are folders with train.txt and test.txt whose last column has chunk labels of the same types after
 `--map` (a type that is mapped to nothing becomes O). `label`: the old data are annotated without the chunks of one
-type, the new data with them. F1 of chunks in percent. Features `words`, rho1 = rho2 = 0.1 for everything. Seconds of
-the processor, one thread.
+type, the new data with them. The score is F1 of chunks in percent. All models use the features `words` and
+rho1 = rho2 = 0.1. Times are processor seconds on one thread.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class Tagger:
         self.library.close(self.model)
 
     def put(self, tokens) -> int:
-        """Tokens in, each a list of columns or of attributes (name, or name and value), in a pair with its vector if
-        the model takes vectors; returns their number."""
+        """Set the tokens and return their number. Each token is a list of columns or of attributes (name, or name and
+        value), in a pair with its vector if the model takes vectors."""
         self.library.clear(self.sequence)
         for token in tokens:
             if width := self.library.vector_width(self.model):
@@ -121,7 +121,8 @@ class Tagger:
         return [([self.labels[y] for y in found[j * n : (j + 1) * n]], p[j]) for j in range(count.value)]
 
     def reasons(self, tokens) -> list[tuple[int, str, str | None, str, float, float]]:
-        """Of the best labels: token, attribute, label before (None: not asked), label, value, weight."""
+        """The reasons for the best labels: token, attribute, label before (None if the weight does not depend on it),
+        label, value, weight."""
         n, count = self.put(tokens), c_size_t()
         found = (c_int32 * n)()
         self.library.label(self.sequence, found, n)

@@ -3,8 +3,8 @@
     python examples/serve/check.py MODEL
 
 COPY and pip's RUN steps are done as written, with /src and /opt/sparsecrf in the folder; steps that change the system
-(apt-get, useradd) are left out. Then the entry point is started, asked by the health check, and ended by SIGTERM; the
-service is started with an open socket, as systemd does it. Takes as long as it takes to compile the package.
+(apt-get, useradd) are left out. Then the entry point is started, queried by the health check, and ended by SIGTERM; the
+service is started with an open socket, as systemd does it. This takes as long as compiling the package.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def command_of(unit: str) -> list[str]:
 
 
 def build(folder: Path, steps: list[tuple[str, str]]) -> None:
-    """The steps that make the image, in a folder."""
+    """Run the steps that build the image, in a folder."""
 
     def inside(text: str) -> str:
         return re.sub(r"(?<![\w.])/(src|opt)\b", rf"{folder}/\1", text)
@@ -63,7 +63,7 @@ def build(folder: Path, steps: list[tuple[str, str]]) -> None:
 
 @contextmanager
 def activated(command: list[str]) -> Iterator[int]:
-    """A command with an open socket, as systemd starts it: the port."""
+    """Start a command with an open socket, as systemd does; yields the port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         handed = listening.fileno()
         script = f'exec 3<&{handed}; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
