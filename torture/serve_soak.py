@@ -185,7 +185,8 @@ class Soak:
         self._count("left")
 
     def stall(self, port: int, rng: random.Random) -> None:
-        """Send a body in small parts, which is answered, or half a body or half a head, which are not."""
+        """Send a body in small parts, which is answered; a part of a body, which gets status 408; or a part of a head,
+        which gets no answer."""
         body, expected = rng.choice(self.questions[:10])
         head = b"POST /label HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
         kind = rng.choice(["slow", "body", "head"])
