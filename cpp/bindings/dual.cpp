@@ -58,7 +58,7 @@ void bind_dual(nb::module_& m) {
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
             "steps done; returning False stops the run.")
         .def("use_doubles", &DualAscent::use_doubles, nb::call_guard<WithoutGil>(),
-             "Store probabilities in double precision from now on, as relative gaps below 1e-5 require.")
+             "Store probabilities in double precision from now on, as small gaps require.")
         .def("never_descend", &DualAscent::never_descend, "Shorten steps so that they never lower the bound.")
         .def("recenter", &DualAscent::recenter, nb::arg("share"),
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
@@ -67,9 +67,10 @@ void bind_dual(nb::module_& m) {
             [](DualAscent& self) {
                 const WithoutGil unlocked;
                 const DualAscent::Values found = self.evaluate();
-                return std::tuple(found.loss, found.penalty, found.bound, found.inner_gap);
+                return std::tuple(found.loss, found.penalty, found.bound, found.inner_gap, found.rounding);
             },
-            "Loss and penalty of the weights, the lower bound, and the sum of the gaps of all sequences.")
+            "Loss and penalty of the weights, the lower bound, the sum of the gaps of all sequences, and how much "
+            "rounding may change bound and sum.")
         .def("certify", &DualAscent::certify, nb::call_guard<WithoutGil>(),
              "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(

@@ -99,8 +99,8 @@ def test_wrong_input_is_named(X, y, options, expected):
         ({"solver_options": {"group_weight": 2.0}}, "group_weight=2.0 needs penalty group:attribute"),
         ({"solver_options": {"order_factor": 1.5}}, "order_factor=1.5 needs order above 2"),
         ({"solver_options": {"patience": 3}}, "patience=3 needs dev"),
-        ({"solver_options": {"tol": 1.0}}, "solver_options: expected group_weight, .*, found 'tol'"),
-        ({"solver_options": {"nosuch": 1}}, "solver_options: expected group_weight, .*memory.*, found 'nosuch'"),
+        ({"solver_options": {"tol": 1.0}}, "solver_options: expected one of group_weight, .*, found 'tol'"),
+        ({"solver_options": {"nosuch": 1}}, "solver_options: expected one of group_weight, .*memory.*, found 'nosuch'"),
     ],
 )
 def test_wrong_options_are_named(options, expected):

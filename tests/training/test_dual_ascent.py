@@ -81,7 +81,7 @@ def test_bound_is_that_of_its_distributions(seed, rho1, rho2, doubles):
         ascent.use_doubles()
     for n in (0, 1, 5):
         epochs(ascent, n)
-        loss, penalty, bound, _ = ascent.evaluate()
+        loss, penalty, bound, *_ = ascent.evaluate()
         assert bound <= loss + penalty + 1e-9
         expected = enumerated_bound(ascent.state(), problem, rho1, rho2)
         assert_allclose(bound, expected, **({"rtol": 1e-9, "atol": 1e-9} if doubles else {"rtol": 1e-6, "atol": 1e-6}))
@@ -140,8 +140,20 @@ def test_weights_so_large_that_sums_overflow():
     ascent.start(features, w)
     assert np.isfinite(ascent.evaluate()).all()
     epochs(ascent, 3)
-    loss, penalty, bound, _ = ascent.evaluate()
+    loss, penalty, bound, *_ = ascent.evaluate()
     assert bound <= loss + penalty
+
+
+@pytest.mark.parametrize(("weight", "rho2"), [(1e5, 0.1), (1e6, 0.1), (1.0, 1e-8)])
+def test_gaps_that_rounding_to_floats_would_hide(weight, rho2):
+    """Separable data with a weak penalty: the objective is much smaller than the scores of sequences."""
+    rng = np.random.default_rng(0)
+    gold = [rng.integers(0, 2, rng.integers(1, 200)) for _ in range(60)]
+    words = [[[f"w{2 * y + rng.integers(2)}", "bias"] for y in sequence] for sequence in gold]
+    labels = [["AB"[y] for y in sequence] for sequence in gold]
+    crf = CRF(solver="dual", rho1=0.0, rho2=rho2, max_iter=50)
+    crf.fit(words, labels, sample_weight=np.full(60, weight))
+    assert crf.model_.training["stopped_by"] == "tol"
 
 
 def test_starts_near_given_weights():

@@ -9,6 +9,7 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace sparsecrf {
@@ -27,8 +28,8 @@ inline void use_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::
 // before the memory is freed.
 inline void give_back([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
-    constexpr std::size_t kPage = 4096;
-    if (std::align(kPage, kPage, memory, bytes)) madvise(memory, bytes / kPage * kPage, MADV_DONTNEED);
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    if (std::align(page, page, memory, bytes)) madvise(memory, bytes / page * page, MADV_DONTNEED);
 #endif
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
@@ -166,18 +167,20 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
 
 DualAscent::Values DualAscent::evaluate() {
     common_.fill();
-    std::vector<double> losses(u_.counting.size());
+    std::vector<DualStep::Values> values(u_.counting.size());
     parallel_for(static_cast<std::int64_t>(u_.counting.size()), threads_, 4, [&](int thread, std::int64_t j) {
         const auto k = static_cast<std::size_t>(j);
-        losses[k] = steps_[static_cast<std::size_t>(thread)].find_gap(u_.counting[k]);
+        values[k] = steps_[static_cast<std::size_t>(thread)].find_gap(u_.counting[k]);
     });
-    CompensatedSum loss, gap;
+    CompensatedSum loss, gap, size;
     for (std::size_t j = 0; j < u_.counting.size(); ++j) {
-        loss.add(losses[j]);
+        loss.add(values[j].loss);
+        size.add(values[j].size);
         gap.add(u_.gap[static_cast<std::size_t>(u_.counting[j])]);
     }
     const DualSpace::Penalty penalty = space_.penalty();
-    return {loss.value(), penalty.value, u_.total_entropy() - penalty.conjugate, gap.value()};
+    const double rounding = u_.has_doubles() ? 0.0 : size.value() * std::numeric_limits<float>::epsilon() / 2;
+    return {loss.value(), penalty.value, u_.total_entropy() - penalty.conjugate, gap.value(), rounding};
 }
 
 double DualAscent::certify() {

@@ -44,8 +44,9 @@ class DualAscent {
     void recenter(double share);
 
     // Loss and penalty at theta, D, and the recomputed sum of the gaps of all sequences: P - D with the proximal term.
+    // rounding: how much D and this sum may be off because probabilities are stored in single precision.
     struct Values {
-        double loss, penalty, bound, inner_gap;
+        double loss, penalty, bound, inner_gap, rounding;
     };
     Values evaluate();
     // Makes the distributions exactly consistent, recomputes G from them, stores both and returns D.

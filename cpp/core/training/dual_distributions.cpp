@@ -41,7 +41,7 @@ DualDistributions::DualDistributions(const Corpus& of, int threads)
 void DualDistributions::read_pairs(std::int64_t i, AlignedVector<double>& out) const {
     const std::size_t n = n_pairs(i), first = first_pair(i);
     if (out.size() < n + kLanes) out.resize(n + kLanes);
-    if (doubles_.size() > 0) {
+    if (has_doubles()) {
         std::copy_n(doubles_.data() + first, n, out.begin());
     } else {
         std::copy_n(floats_.data() + first, n, out.begin());
@@ -51,7 +51,7 @@ void DualDistributions::read_pairs(std::int64_t i, AlignedVector<double>& out) c
 
 void DualDistributions::write_pairs(std::int64_t i, const double* from) {
     const std::size_t n = n_pairs(i), first = first_pair(i);
-    if (doubles_.size() > 0) {
+    if (has_doubles()) {
         std::copy_n(from, n, doubles_.data() + first);
         return;
     }
@@ -67,7 +67,7 @@ const float* DualDistributions::prefetched_pairs(std::int64_t i) const {
 }
 
 void DualDistributions::use_doubles() {
-    if (doubles_.size() > 0) return;
+    if (has_doubles()) return;
     doubles_ = Zeros<double>(floats_.size());
     for (std::size_t k = 0; k < floats_.size(); k += kConvertedAtOnce) {
         const std::size_t n = std::min(kConvertedAtOnce, floats_.size() - k);
@@ -78,7 +78,7 @@ void DualDistributions::use_doubles() {
 }
 
 std::vector<double> DualDistributions::all_pairs() const {
-    if (doubles_.size() > 0) return {doubles_.data(), doubles_.data() + doubles_.size()};
+    if (has_doubles()) return {doubles_.data(), doubles_.data() + doubles_.size()};
     return {floats_.data(), floats_.data() + floats_.size()};
 }
 

@@ -4,8 +4,8 @@
 //     H(u_i) = - sum_{t > 0} sum q_t log q_t + sum_{0 < t < T-1} sum u_t log u_t
 //
 // Pair probabilities take most of the memory of a run, so they are stored in single precision until `use_doubles`.
-// Computations always use double precision. Rounding an entry q changes the computed gap of a sequence by about 3e-8 q
-// times its score, which hides relative gaps below 1e-5. Bounds are not affected: `make_consistent` returns the numbers
+// Computations always use double precision. Rounding changes the computed gap of a sequence by at most some 6e-8 of its
+// score, which can hide the gap (`DualAscent::Values`). Bounds are not affected: `make_consistent` returns the numbers
 // before rounding, which are exactly those of a distribution.
 #pragma once
 
@@ -38,6 +38,7 @@ class DualDistributions {
     void write_pairs(std::int64_t i, const double* from);
     const float* prefetched_pairs(std::int64_t i) const;  // their address in memory, as float or double
     void use_doubles();
+    bool has_doubles() const { return doubles_.size() > 0; }
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
     std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }
     std::vector<double> all_pairs() const;

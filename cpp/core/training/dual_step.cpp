@@ -1,6 +1,7 @@
 #include "core/training/dual_step.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/lanes.hpp"
 
@@ -29,7 +30,7 @@ void DualStep::take(std::int64_t i, std::int64_t next) {
     u_.write_pairs(i, u_pairs_.data());
 }
 
-double DualStep::find_gap(std::int64_t i) {
+DualStep::Values DualStep::find_gap(std::int64_t i) {
     i_ = i;
     weight_ = space_.corpus.weight(i);
     u_.read_pairs(i, u_pairs_);
@@ -37,7 +38,7 @@ double DualStep::find_gap(std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     const double score = at_.score(u_.nodes(i), u_pairs_.data());
     u_.gap[k] = std::max(0.0, weight_ * (at_.log_z() - u_.entropy[k] - score));
-    return weight_ * (at_.log_z() - at_.score_of_labels());
+    return {weight_ * (at_.log_z() - at_.score_of_labels()), weight_ * (std::abs(at_.log_z()) + std::abs(score))};
 }
 
 void DualStep::take_model(std::int64_t i) {

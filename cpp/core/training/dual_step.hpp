@@ -28,8 +28,11 @@ class DualStep {
 
     // Moves u_i and leaves Z unchanged. `next`: a sequence whose pairs are prefetched.
     void take(std::int64_t i, std::int64_t next);
-    // Computes w_i KL(u_i || p_i), the gap of sequence i, and returns its loss.
-    double find_gap(std::int64_t i);
+    // Computes w_i KL(u_i || p_i), the gap of sequence i, and returns its loss and w_i (|log Z_i| + |score of u_i|).
+    struct Values {
+        double loss, size;
+    };
+    Values find_gap(std::int64_t i);
     // u_i = the model.
     void take_model(std::int64_t i);
     // Makes u_i consistent, computes its entropy, and sets the change of Z to w_i (E_{u_i} F - F_i), whose sum over all

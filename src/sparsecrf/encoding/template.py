@@ -14,7 +14,7 @@ from sparsecrf.encoding.presets import PRESETS, preset
 if TYPE_CHECKING:
     from sparsecrf.encoding.resources import Resource
 
-_BIAS = re.compile(r"\s*([UBT*]\d*(:.*)?)?\s*(#.*)?")  # a line without macros
+_BIAS = re.compile(r"\s*([UBTubt*]\d*(:.*)?)?\s*(#.*)?")  # a line without macros
 
 
 class Template(_core.Template):

@@ -63,7 +63,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         known = [*FURTHER, *SOLVERS[self.solver].options]
         for name in given:
             if name not in known or name in _PARAMETERS:
-                raise OptionError(Named("solver_options"), f": expected {', '.join(known)}, found {name!r}")
+                raise OptionError(Named("solver_options"), f": expected one of {', '.join(known)}, found {name!r}")
         own = {name: value for name, value in given.items() if name in FURTHER and name not in left_out}
         of_solver = {name: value for name, value in given.items() if name not in FURTHER}
         return {**own, "solver_options": of_solver} if of_solver else own
