@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-from sparsecrf.encoding.formats import COLUMNS, Format, Records, format_of
+from sparsecrf.encoding.formats import COLUMNS, Format, Records, format_named, format_of
 from sparsecrf.encoding.formats.documents import MARK, Documents
 from sparsecrf.encoding.formats.plain_text import PlainText
 from sparsecrf.encoding.token_survey import mismatch, tokenizer_of
@@ -59,14 +59,15 @@ def unknown_remark(
 
 
 def name_remark(format: Format, output: str) -> str | None:
-    """A warning if the name of the output suggests a different format from that of the input, in which the output is
-    written."""
+    """A warning if the name of the output suggests another format than the one in which labels are written: the format
+    of the input, or JSON lines if the input is plain text."""
     by_name = format_of(output)
-    if by_name is COLUMNS or by_name.suffix == (format.suffix or (".jsonl" if isinstance(format, PlainText) else "")):
+    written = format_named("jsonl", "--format") if isinstance(format, PlainText) else format
+    if by_name is COLUMNS or by_name.suffix == written.suffix:
         return None
     return (
-        f"sparsecrf: warning: {output}: expected {by_name.title} data by the name, wrote {format.title} data, the "
-        "format of the input; sparsecrf convert changes the format"
+        f"sparsecrf: warning: {output}: expected {by_name.title} data by the name, wrote {written.title} data; "
+        f"`sparsecrf convert {output} NEW --from {written.name} --to {by_name.name}` changes the format"
     )
 
 
