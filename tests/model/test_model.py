@@ -263,7 +263,7 @@ def test_a_model_has_the_names_of_its_corpus_and_no_others():
     tokens, piece = ["a", "new4999"], b"?\ta\n?\tnew4999\n\n"
     assert after.nbest(tokens, 2) == before.nbest(tokens, 2)
     assert after.label_text(piece, "file") == before.label_text(piece, "file")
-    with pytest.raises(InputError, match="with 2 labels and 3 attributes, found 3 and 5003"):
+    with pytest.raises(InputError, match="expected 2 labels and 3 attributes, as in the features, found 3 and 5003"):
         Model(vocabulary, found.model(vocabulary).features, found.w)
 
 

@@ -124,7 +124,7 @@ def with_template(text, *names, **options):
         ("crf++", with_template("U:%X[0,0]\n", "U:a"), "found %X.0,0. in 'U:%X.0,0.'"),
         ("crf++", with_template('U:%t[0,0,"a"]\n', "U:true"), 'found %t.0,0,"a". in'),
         ("crf++", with_template("U:%x[@1,0]\n", "U:a"), "found %x.@1,0. in"),
-        ("crf++", with_template("U:%x[-9,0]\n", "U:a"), "rows from -8 to 8 only, found %x.-9,0. in"),
+        ("crf++", with_template("U:%x[-9,0]\n", "U:a"), "with rows from -8 to 8, found %x.-9,0. in"),
         ("crf++", with_template("U :%x[0,0]\n", "U :a"), "expected text of at most 8 kB without whitespace"),
         ("crf++", with_template("U:%x[0,0]\n"), "at least one nonzero weight, found none"),
     ],
