@@ -110,10 +110,10 @@ def test_wapiti_expressions_and_encodings(tmp_path):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("latin-15", "expected utf-8, latin-1, cp1252 or another encoding of characters, or bytes, found 'latin-15'"),
-        ("rot13", "another encoding of characters"),
+        ("latin-15", "expected utf-8, latin-1, cp1252 or another text encoding, or bytes, found 'latin-15'"),
+        ("rot13", "another text encoding"),
         ("utf-16", "that extends ASCII, found utf-16: convert the file to UTF-8"),
-        ("", "another encoding of characters"),
+        ("", "another text encoding"),
     ],
 )
 def test_encodings_that_cannot_be_read(name, expected, program):

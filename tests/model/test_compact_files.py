@@ -58,7 +58,7 @@ def test_order_is_asked_for():
     table = StringTable()
     table.intern("b")
     table.intern("a")
-    with pytest.raises(InputError, match="name 1: expected a name after 'b', found 'a'"):
+    with pytest.raises(InputError, match="name 1: expected sorted, distinct names, found 'a' after 'b'"):
         pack_names(table)
 
 

@@ -209,7 +209,7 @@ struct Inflater {
         std::uint32_t promised = 0;  // big-endian
         for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);
         if (promised != adler32(out)) throw InputError("zlib: the checksum does not match the content");
-        if (!bits.at_end()) throw InputError("zlib: expected the end after the checksum, found more bytes");
+        if (!bits.at_end()) throw InputError("zlib: expected the end of the data after the checksum, found more bytes");
     }
 };
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-// Many x86 processors have SHA instructions, which are several times as fast; detected at run time.
+// Many x86 processors have SHA instructions, which are several times as fast as other code; support is detected at run
+// time.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <cpuid.h>
 #include <immintrin.h>

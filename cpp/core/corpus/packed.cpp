@@ -90,7 +90,8 @@ std::vector<std::uint8_t> pack_names(const StringTable& names) {
     for (std::uint32_t k = 0; k < names.size(); ++k) {
         const std::string_view name = names[k];
         if (k > 0 && name <= before) {
-            throw InputError(message("name ", k, ": expected a name after '", before, "', found '", name, "'"));
+            throw InputError(
+                message("name ", k, ": expected sorted, distinct names, found '", name, "' after '", before, "'"));
         }
         const auto size = static_cast<std::int64_t>(name.size());
         const std::int64_t most = std::min({size, static_cast<std::int64_t>(before.size()), kMostShared});

@@ -119,7 +119,7 @@ std::int64_t NgramScreen::sum(const Potentials& potentials, int threads, std::sp
     AlignedVector<double> sums(first_.size() * static_cast<std::size_t>(stride_), 0.0);  // [L, Y + 1 padded]
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kMostItems));
-    std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p over small p, which applies to every label
+    std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p over small probabilities p, for every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0, n = 0; begin < n_items; begin += n) {
         n = 0;

@@ -94,7 +94,7 @@ class Inputs:
     )
     lexicon: list[str] | None = option(
         None,
-        "A lexicon: one name of one or more words per line, optionally followed by a tab and a class. May be "
+        "A lexicon: one entry (a word or a phrase) per line, optionally followed by a tab and a class. May be "
         "given more than once. Templates look it up with [bold]%d\\[0,0,NAME][/bold]; --features use it "
         "automatically.",
         panel="Data",

@@ -28,8 +28,8 @@ class Items:
     """Sequences with their labels and weights, in step; each is released before the next is read."""
 
     def __init__(self, X: Any, y: Any, weight: Any, lengths: list[int] | None, *, rows: bool, what: str = "y") -> None:
-        """`weight`: weights of sequences or of their tokens. `rows`: rows of data frames are columns for a template.
-        `what`: the name of the labels in messages."""
+        """`weight`: weights of sequences or of their tokens. `rows`: whether rows of data frames hold the columns that
+        a template reads; otherwise their cells are attributes. `what`: the name of the labels in messages."""
         weights = weights_of(weight, lengths)
         self._of_sequences = weights.get("sequence_weight")
         extra = {

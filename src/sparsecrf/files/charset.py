@@ -92,7 +92,7 @@ def _codec(name: str, option: str) -> str:
     except UnicodeError:
         keeps_ascii = False
     except (LookupError, ValueError):
-        expected = "utf-8, latin-1, cp1252 or another encoding of characters, or bytes"
+        expected = "utf-8, latin-1, cp1252 or another text encoding, or bytes"
         raise OptionError(f"{option}: expected {expected}, found {name!r:.60}") from None
     if not keeps_ascii:
         raise OptionError(f"{option}: expected an encoding that extends ASCII, found {name}: convert the file to UTF-8")

@@ -28,8 +28,8 @@ def format_for(model: Model, source: Source, given: str | None = None, tokenizer
     chosen = _format_for(model, source, given, "--format")
     if tokenizer is not None and chosen.tokenizer is None:
         raise OptionError(
-            f"--tokenizer: expected running text (--format text, or --format jsonl), found {chosen.title} files, whose "
-            "tokens are given"
+            f"--tokenizer: expected running text (--format text or jsonl), found {chosen.title} files, which are "
+            "already tokenized"
         )
     return chosen.with_tokenizer(tokenizer or tokenizer_of(model.training))
 

@@ -112,7 +112,7 @@ class Objective:
         return _separable(self.penalty_on(known))
 
     def out_of_time(self) -> bool:
-        """Whether a long step should end early, so that there is time for one more pass; records it if so."""
+        """Whether a long step should end early, so that there is time for one more pass; sets `cut_short`."""
         self.cut_short = self.deadline is not None and time.perf_counter() + self.pass_s >= self.deadline
         return self.cut_short
 

@@ -213,7 +213,7 @@ def test_cross_validation_through_joblib(client, data):
     [
         (lambda X, y: (X[:3] + [[]] + X[4:], y[:3] + [[]] + y[4:]), "partition 3: expected sequences, found none"),
         (lambda X, y: (X[:5] + [[[]]], y[:5] + [[[]]]), "partition 5: .*expected at least one sequence, found none"),
-        (lambda X, y: (X[:5], y), r"the same number of partitions in X and y, found {'X': 5, 'y': 6}"),
+        (lambda X, y: (X[:5], y), r"the same number of partitions in X, y, found {'X': 5, 'y': 6}"),
         (lambda X, y: (X, y[:2] + [[[1] * 9]] + y[3:]), "partition 2: "),
         (
             lambda X, y: (X[:1] + [[[{"a": 1.0}, 7]]] + X[2:], y[:1] + [[["O", "O"]]] + y[2:]),

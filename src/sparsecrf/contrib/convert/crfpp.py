@@ -56,7 +56,7 @@ def from_text(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
 def model_of(
     source: str, labels: Sequence[str], lines: Sequence[str], attributes: Sequence[str], first: Sequence[int], w: Any
 ) -> Model:
-    """The model of a template's lines, of attributes with the numbers of their first weights, and of all weights."""
+    """Make a model. `lines`: the template; `first[k]`: the index in `w` of the first weight of attribute k."""
     import numpy as np
 
     from sparsecrf.encoding.template import Template

@@ -151,8 +151,8 @@ def _template(lines: list[str], source: str, charset: Charset) -> Template | Non
     template = Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
     if not (charset.is_utf8 or charset.is_bytes) and _has_expressions(template):
         raise InputError(
-            f"{source}: template: regular expressions of Wapiti operate on bytes: expected the encoding utf-8 or "
-            f"bytes, found {charset.name}"
+            f"{source}: the template has regular expressions, which Wapiti matches against bytes: expected the "
+            f"encoding utf-8 or bytes, found {charset.name}"
         )
     return template
 
@@ -207,8 +207,8 @@ def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     template = model.template
     if template is not None and not template.bytes and _has_expressions(template):
         raise InputError(
-            "template: regular expressions of Wapiti operate on bytes: expected a model trained with --recipe "
-            "bytes=true, found one whose expressions operate on characters"
+            "template: Wapiti matches regular expressions against bytes: expected a model trained with --recipe "
+            "bytes=true, found one that matches them against characters"
         )
     made, Y = exported(model, _TOOL), len(model.labels)
     kinds = _kinds(made.attributes, "model")

@@ -236,7 +236,7 @@ def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
     """The number of partitions, which must be the same for all of these."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
-        raise InputError(f"expected the same number of partitions in X and y, found {sizes}")
+        raise InputError(f"expected the same number of partitions in {', '.join(sizes)}, found {sizes}")
     return next(iter(sizes.values()))
 
 

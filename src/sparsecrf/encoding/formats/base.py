@@ -92,15 +92,15 @@ class Format(ABC):
         return template
 
     def pieces(self, source: Source, size: int = PIECE_BYTES, *, inside: bool = False) -> Iterator[Piece]:
-        """The file in pieces of about `size` bytes, each of which consists of whole sequences. Here a blank line ends a
-        sequence.
+        """The file in pieces of about `size` bytes, each of which consists of whole sequences. By default, a blank
+        line ends a sequence.
 
         `inside`: the source may begin in the middle of a unit that must not be cut.
         """
         return pieces(source, size)
 
     def independent(self, piece: Piece) -> Iterator[Piece]:
-        """The parts of a piece that can be labelled independently; here the sequences."""
+        """The parts of a piece that can be labelled independently; by default, its sequences."""
         return self.sequences(piece)
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:

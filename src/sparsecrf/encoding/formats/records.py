@@ -122,7 +122,7 @@ class Records(Format):
             yield record.rows, [_known(label, record, name) for label in record.labels or ()]
 
     def labelled(self, source: Source) -> Iterator[Record]:
-        """The sequences of a file that have tokens. Raises for sequences without labels."""
+        """The nonempty sequences of a file. Raises for sequences without labels."""
         return chain.from_iterable(self._with_labels(piece, name_of(source)) for piece in self.pieces(source))
 
     def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:

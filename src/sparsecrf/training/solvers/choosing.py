@@ -27,7 +27,8 @@ _RATIO = 4.0  # maximum ratio of rho1 to rho2
 
 
 def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequence[Choice]) -> str:
-    """Return `dual`, or `auto`, which then means `proximal`. `choices`: the given options, and the data."""
+    """Return `dual`, or `auto`, which then means `proximal`. `choices`: the given options and the
+    properties of the data, with their capabilities."""
     if dual.KIND.capabilities.conflicts(choice.capabilities for choice in choices if choice.option != "solver"):
         return "auto"
     corpus = data.corpus
