@@ -39,7 +39,7 @@ def test_nothing_is_answered_before_training(method):
             ["a text"],
             [["A", "B"]],
             {},
-            r"sequence 0: expected a list of tokens, split texts .*\[text.split\(\) for text in X\]",
+            r"sequence 0: expected a list of tokens, found str 'a text'; split texts .*, such as \[text.split\(\) for",
         ),
         ([{"a": 1}], [["A"]], {}, "sequence 0: expected a list of tokens, found dict"),
         ("word", [["A"]], {}, "X: expected a list of sequences, found str"),
