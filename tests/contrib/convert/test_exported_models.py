@@ -193,7 +193,7 @@ def test_crfpp_binary_model(program):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (crfpp_binary()[:20], "expected a CRF.. model"),
+        (crfpp_binary()[:20], "expected a model of CRF"),
         (crfpp_binary()[:-1], "expected a complete CRF"),
         (crfpp_binary(maxid=7), "expected a complete CRF"),
         (crfpp_binary(labels=b"N\0V\0XX"), "labels: expected 6 bytes"),

@@ -326,7 +326,7 @@ def test_a_crfpp_model_labels_columns(program):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("version: 100", "\x64\0\0\0", "expected a CRF.. model"),
+        ("version: 100", "\x64\0\0\0", "expected a model of CRF"),
         ("version: 100", "version: 200", "expected version 1xx"),
         ("maxid: 6", "maxid: 7", "expected 7 weights .maxid., found 6"),
         ("cost-factor: 0.5", "cost: 0.5", "cost-factor: expected a weight"),

@@ -51,7 +51,7 @@ def read_crfpp(path: File, encoding: str = UTF8) -> Model:
     if is_binary(data):
         return _for_files(from_binary(data, source, charset), charset)
     if not data.startswith(b"version: "):
-        raise InputError(f"{source}: expected a CRF++ model (binary or text), found {data[:20]!r}")
+        raise InputError(f"{source}: expected a model of CRF++ (binary or text), found {data[:20]!r}")
     return _for_files(from_text(data, source, charset), charset)
 
 
