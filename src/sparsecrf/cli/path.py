@@ -16,7 +16,7 @@ from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.cli.train import RunOptions
 from sparsecrf.compatibility import OptionError
-from sparsecrf.defaults import ORDER, RHO1, RHO2, SEARCH
+from sparsecrf.defaults import N_RHO, ORDER, RHO1, RHO2, RHO_MIN_RATIO, SEARCH
 from sparsecrf.options import ModelOptions, option
 
 if TYPE_CHECKING:
@@ -57,9 +57,16 @@ def _number_or_search(text: str | float) -> float | str:
 class PathOptions(ModelOptions):
     """Options that go to `sparsecrf.path.path` unchanged, under the same names."""
 
-    n_rho: int | None = option(None, "Use a grid of N values of rho1 instead of a search.", metavar="N", min=1)
+    n_rho: int | None = option(
+        None, f"Use a grid of N values of rho1 instead of a search (without --dev: {N_RHO}).", metavar="N", min=1
+    )
     rho_min_ratio: float | None = option(
-        None, "The smallest rho1 of a grid, relative to the largest.", metavar="X", min=0, max=1
+        None,
+        f"The smallest rho1 of a grid, relative to the largest. If it is not given, the grid ends at {RHO_MIN_RATIO:g} "
+        f"times the largest value, or at {RHO1:g}, the default of train, if that is smaller.",
+        metavar="X",
+        min=0,
+        max=1,
     )
     rho2: Any = option(
         RHO2,
