@@ -19,7 +19,7 @@ from sparsecrf.defaults import RHO1, RHO2
 
 PRESENT = RHO1, RHO2
 PAIR_HEADS = ["rho1, rho2", "chosen on: dev", "test", "checked on: dev", "test", "loss to the best", "weights", "time"]
-HEADS = ["set", "tokens", "labels", "small", "default", "best on dev", "best on test", "CRFsuite"]
+HEADS = ["set", "tokens", "labels", "small", "default", "best on dev", "best on test", "CRFsuite", "spaCy"]
 HEADS += ["seconds", "weights", "kB", "gap, %"]
 AUTO_HEADS = ["set", "labels", "chosen", "test", "to the best on dev", "to the default", "seconds", "plain fits"]
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ class Measured:
     def __init__(self, name: str, rows: list[Row]) -> None:
         self.name = name
         self.of_part = {row["part"]: row for row in rows}
-        self.grid = {(row["rho1"], row["rho2"]): row for row in rows if row["part"] == "grid"}
+        self.grid = {(row["rho1"], row["rho2"]): row for row in rows if row["part"] in ("default", "grid")}
         self.present = self.grid[PRESENT]
 
     @property
@@ -50,19 +50,20 @@ class Measured:
         return mean(max(rows, key=lambda row: row["halves"][1 - k])["halves"][k] for k in (0, 1))
 
     def cells(self) -> list[str]:
-        three = [self.of_part.get("small"), self.present, self.of_part.get("crfsuite")]
+        crfs = [self.of_part.get("small"), self.present, self.of_part.get("crfsuite")]
+        spacy = self.of_part.get("spacy")
         return [
             self.name,
             f"{self.present['tokens']:,}",
             str(self.present["labels"]),
-            *(f"{row['test']:.1f}" if row else "-" for row in three[:2]),
+            *(f"{row['test']:.1f}" if row else "-" for row in crfs[:2]),
             f"{self.best['test']:.1f} ({pair(self.best)})",
             f"{self.best_on_test['test']:.1f} ({pair(self.best_on_test)})",
-            f"{three[2]['test']:.1f}" if three[2] else "-",
-            " / ".join(f"{row['seconds']:.1f}" for row in three if row),
-            " / ".join(f"{row['weights']:,}" for row in three if row),
-            " / ".join(f"{row['bytes'] / 1e3:,.0f}" for row in three if row),
-            " / ".join(f"{100 * row['gap']:.1f}" for row in three[:2] if row),
+            *(f"{row['test']:.1f}" if row else "-" for row in (crfs[2], spacy)),
+            " / ".join(f"{row['seconds']:.1f}" for row in (*crfs, spacy) if row),
+            " / ".join(f"{row['weights']:,}" for row in crfs if row),
+            " / ".join(f"{row['bytes'] / 1e3:,.0f}" for row in (*crfs, spacy) if row),
+            " / ".join(f"{100 * row['gap']:.1f}" for row in crfs[:2] if row),
         ]
 
     def auto_cells(self) -> list[str]:
@@ -91,7 +92,7 @@ def main() -> None:
     for title, part in (("chosen on", chosen), ("checked on", checked), ("all", sets)):
         print(losses(title, part))
     print("\n" + table(HEADS, [task.cells() for task in chosen + checked]) + "\n")
-    for part_name in ("small", "crfsuite"):
+    for part_name in ("small", "crfsuite", "spacy"):
         found = [task for task in sets if part_name in task.of_part]
         print(f"default to {part_name}: {spread([against(task, part_name) for task in found])}")
     with_auto = [task for task in chosen + checked if "auto" in task.of_part]
@@ -102,12 +103,12 @@ def main() -> None:
 
 
 def read(files: Iterable[pathlib.Path]) -> list[Measured]:
-    """The data sets with results for the grid."""
+    """The data sets with results for the default."""
     by_name: dict[str, list[Row]] = {}
     for line in (line for file in files for line in file.read_text().splitlines()):
         row = json.loads(line)
         by_name.setdefault(row["set"], []).append(row)
-    return [Measured(*item) for item in by_name.items() if any(row["part"] == "grid" for row in item[1])]
+    return [Measured(*item) for item in by_name.items() if any(row["part"] == "default" for row in item[1])]
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
