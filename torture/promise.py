@@ -18,12 +18,13 @@ from typing import Any
 
 from torture.numbered import Cases
 
-CASES = Cases("promise", count=10_000, at_a_time=50, longest_s=1800)
+CASES = Cases("promise", count=11_000, at_a_time=50, longest_s=1800)
 run = CASES.run
 _SHARE = 0.02  # share of `tol` within which a reference must be certified before it can judge a fit
 _SOLVERS = ("auto", "auto", "auto", "auto", "fista", "owlqn", "lbfgs", "sbcd", "cd", "sgd", "sgd-l1")
 # A run that takes more than this makes no promise.
-_MOST_ITERATIONS = {"auto": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
+_MOST_ITERATIONS = {"auto": 600, "dual": 600, "fista": 1000, "owlqn": 600, "lbfgs": 100, "sbcd": 150, "cd": 150}
+_FIRST_OF_DUAL = 10_000  # cases from this number on use `dual`, the others one of _SOLVERS
 
 
 # ---- Problems
@@ -99,7 +100,7 @@ def judged(number: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         while True:
-            asked = options(rng)
+            asked = {**options(rng), **({"solver": "dual"} if number >= _FIRST_OF_DUAL else {})}
             if asked["rho1"] + asked["rho2"] == 0 or (asked["rho2"] == 0 and asked["penalty"] != "elastic-net"):
                 continue
             with suppress(InputError):
@@ -151,7 +152,8 @@ def references(found: Any, corpus: Any, asked: dict[str, Any]) -> Any:
 
     same = {**asked, "threads": 1, "tol": 0.0, "gap": _SHARE * asked["tol"]}
     start = found
-    for solver, limits in (("auto", 200), ("owlqn", 200), ("lbfgs", 20), ("fista", 300), ("auto", 600)):
+    quick = (("auto", 200), ("owlqn", 200), ("lbfgs", 20), ("fista", 300), ("auto", 600))
+    for solver, limits in (*quick, ("fista", 5000), ("auto", 3000)):
         if solver in ("owlqn", "lbfgs") and asked["penalty"] != "elastic-net":
             continue
         reference = fit(corpus, **{**same, "solver": solver, "max_iter": limits}, init=start)
