@@ -181,5 +181,5 @@ def note(record: dict[str, Any]) -> str:
         parts.append(f"dev error {record['dev_error']:.2f} %")
     parts += [f"objective {record['objective']:,.2f}", f"{active:,} weights"]
     if record["kkt"] is not None:
-        parts.append(f"kkt {record['kkt']:.1e}")
+        parts.append(f"KKT residual {record['kkt']:.1e}")
     return "  ".join(parts)

@@ -123,6 +123,7 @@ def test_punctuation_that_stands_alone_means_words(program):
     assert ("Oslo", "LOC") in fields(lines[0])
     assert json.loads(lines[1]) == {"text": "", "spans": []}  # a line for each line
     assert "10 of 80 training tokens look like 'U.N.', which the words tokenizer splits" in done.err
+    assert done.err.endswith("; if the text is already tokenized, use --format tokens\n")
     done = program(*ask, "--tokenizer", "blanks")
     assert "20 of 80 training tokens look like ',', which the blanks tokenizer leaves attached" in done.err
     assert "--tokenizer words suits this model" in done.err

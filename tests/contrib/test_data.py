@@ -176,7 +176,7 @@ def test_download_with_another_content(served, tmp_path):
 def test_download_of_what_is_not_there(served, tmp_path):
     data_set, directory = served
     (directory / "test.conll").unlink()
-    with pytest.raises(InputError, match=r"test.conll: expected to download 7 bytes, found: 404"):
+    with pytest.raises(InputError, match=r"test.conll: could not download 7 bytes: 404"):
         fetch(data_set, tmp_path / "out")
 
 

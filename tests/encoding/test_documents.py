@@ -146,6 +146,18 @@ def run(tmp_path, monkeypatch, capsys):
     return program
 
 
+@pytest.mark.parametrize(("format", "title"), [("text", "plain-text"), ("tokens", "token-line")])
+def test_single_sentences_need_another_model(run, format, title):
+    """The error used to be about 8 columns, of which the user had written only two."""
+    assert run("train", "train.txt", "--features", "documents", "-m", "model", "--max-iter", "1", "-q").status == 0
+    done = run("label", "-m", "model", "--format", format, stdin=b"Ada saw Oslo.\n")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        f"sparsecrf: --format: expected column files, because the model labels whole documents, found {title} files; "
+        "for single sentences, train with --features words\n"
+    )
+
+
 def f1(done):
     assert done.status == 0, done.err
     return float(done.out.split("all")[-1].split()[4])

@@ -79,7 +79,9 @@ def tokenizer_remark(model: Model, format: Format, charset: Charset, first: Piec
     if said is None or not _has_text(format, charset, first, source):
         return None
     other = next(name for name in TOKENIZERS if name != format.tokenizer)
-    advice = f"; --tokenizer {other} suits this model" if tokenizer_of(model.training) == other else ""
+    advice = "; if the text is already tokenized, use --format tokens" if isinstance(format, PlainText) else ""
+    if tokenizer_of(model.training) == other:
+        advice = f"; --tokenizer {other} suits this model"
     return f"sparsecrf: warning: {source}: {said}{advice}"
 
 

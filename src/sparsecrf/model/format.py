@@ -54,6 +54,11 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
         found = "one with a template" if default.takes_template else "one without"
         needed = "a model with a template" if chosen.takes_template else "a model without a template"
         raise InputError(f"{option}: expected {needed} for {chosen.title} files, found {found}")
+    if trained.name == "documents" and chosen.name in ("tokens", "text"):
+        raise OptionError(
+            f"{option}: expected column files, because the model labels whole documents, found {chosen.title} files; "
+            "for single sentences, train with --features words"
+        )
     return trained if ":" not in given and type(chosen) is type(trained) else chosen
 
 

@@ -103,7 +103,7 @@ def _content(data_set: DataSet, file: Source) -> bytes:
     try:
         path = pooch.retrieve(file.url, f"sha256:{file.sha256}", file.name, kept / data_set.name)
     except OSError as error:  # no connection, no such file, disk full
-        raise InputError(f"{file.url}: expected to download {file.size:,} bytes, found: {error}") from None
+        raise InputError(f"{file.url}: could not download {file.size:,} bytes: {error}") from None
     except ValueError as error:  # raised by pooch for a wrong checksum
         raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found different content: {error}") from None
     return Path(path).read_bytes()

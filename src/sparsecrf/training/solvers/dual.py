@@ -162,7 +162,7 @@ class Dual:
 
     def _go_on(self, steps: int) -> bool:
         if self.objective.heartbeat is not None and self.epochs == 0:
-            self.objective.heartbeat(f"first epoch, {steps} of {self.objective.data.n_sequences} sequences")
+            self.objective.heartbeat(f"first epoch, {steps:,} of {self.objective.data.n_sequences:,} sequences")
         return not self.objective.out_of_time()
 
 
