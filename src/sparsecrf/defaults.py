@@ -23,7 +23,24 @@ CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 N_RHO = 20  #: number of values of rho1
 RHO_MIN_RATIO = 1e-3  #: smallest rho1, relative to the largest; if the user gives no ratio, it is at most RHO1
 
-#: Names of the solvers. `sparsecrf.training` maps them to code, which is slow to import.
-SOLVERS = ("auto", "proximal", "dual", "sbcd", "cd", "owlqn", "lbfgs", "fista", "sgd", "sgd-l1")
-#: Names of the penalties.
-PENALTIES = (PENALTY, "group:attribute", "group:line", "group:label", "tree")
+#: The solvers: a name, and its declaration in `training/solvers/`. `registered` imports them, which is slow.
+SOLVERS = {
+    "auto": "proximal.KIND",  # or dual if that is faster (`training/solvers/choosing.py`)
+    "proximal": "proximal.KIND",
+    "dual": "dual.KIND",
+    "sbcd": "sbcd.SBCD",
+    "cd": "sbcd.CD",
+    "owlqn": "owlqn.KIND",
+    "lbfgs": "lbfgs.KIND",
+    "fista": "fista.KIND",
+    "sgd": "sgd.SGD",
+    "sgd-l1": "sgd.SGD_L1",
+}
+#: The penalties: a name, and its class in `training/`.
+PENALTIES = {
+    PENALTY: "order_penalty.ElasticNetKind",
+    "group:attribute": "groups.ByAttribute",
+    "group:line": "groups.ByLine",
+    "group:label": "groups.ByLabel",
+    "tree": "groups.Tree",
+}

@@ -1,13 +1,18 @@
-"""`lazy`: a property that is computed when it is first read, without a lock.
+"""What is computed or imported only when it is needed.
+
+`lazy` is a property that is computed when it is first read, without a lock.
 
 `functools.cached_property` has a lock before Python 3.12. If a process forks while another thread computes such a
 property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
 the same result.
+
+`registered` imports the objects of a registry whose names the command line must know before it can import them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -28,3 +33,12 @@ class lazy(Generic[T]):
             instance
         )  # later reads find this attribute first
         return value
+
+
+def registered(package: str, places: Mapping[str, str]) -> dict[str, Any]:
+    """The objects at these places, each a module of a package and a name in it, such as "sgd.SGD"."""
+    found = {}
+    for key, place in places.items():
+        module, _, name = place.partition(".")
+        found[key] = getattr(import_module(f"{package}.{module}"), name)
+    return found

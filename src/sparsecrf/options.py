@@ -111,7 +111,7 @@ PRIOR = Capabilities(
 class ModelOptions:
     """Options that go to both `fit` and `path`, under the same names."""
 
-    solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=SOLVERS)
+    solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=tuple(SOLVERS))
     penalty: str = option(
         PENALTY,
         "elastic-net, or a penalty that keeps or drops whole groups of features: all features of an attribute, a "

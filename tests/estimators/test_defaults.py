@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import sparsecrf.path
-from sparsecrf import CRF, CRFCV, defaults, fit, training
+from sparsecrf import CRF, CRFCV, defaults, fit
 from sparsecrf.cli import app
 
 PACKAGE = Path(defaults.__file__).parent
@@ -63,10 +63,6 @@ def test_signatures_for_dask():
 def test_options_of_the_command_line(command, names):
     options = {option.name: option.default for option in typer.main.get_command(app).commands[command].params}
     assert {name: options[name] for name in DEFAULTS if name in options} == {name: DEFAULTS[name] for name in names}
-
-
-def test_names_of_solvers():
-    assert tuple(training.SOLVERS) == defaults.SOLVERS
 
 
 def written_out(package: Path) -> Iterator[str]:

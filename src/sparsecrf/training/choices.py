@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, cast
 
 from sparsecrf.compatibility import Capabilities, Choice, Named, OptionError, Trait, check_compatible, has
-from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2, SOLVERS
+from sparsecrf.defaults import AUTO, RHO2, SEARCH, SMALL, SMALL_RHO1, SMALL_RHO2
 from sparsecrf.encoding.label_parts import CLASS_PAIRS, PARTS, LabelParts, check_asked
 from sparsecrf.options import PRIOR, FitOptions, Rho1Choice, options_of
 from sparsecrf.shards.dataset import Dataset
@@ -57,7 +57,7 @@ def options_for(data: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _solver(name: Any) -> Capabilities:
     if name not in solvers.SOLVERS:
-        raise OptionError(Named("solver"), f": expected one of {', '.join(SOLVERS)}, found {name!r}")
+        raise OptionError(Named("solver"), f": expected one of {', '.join(solvers.SOLVERS)}, found {name!r}")
     return solvers.SOLVERS[name].capabilities
 
 

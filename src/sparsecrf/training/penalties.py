@@ -1,23 +1,20 @@
-"""Penalties by name, for the option `penalty`."""
+"""Penalties by the names in `sparsecrf.defaults.PENALTIES`, for the option `penalty`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparsecrf import defaults
 from sparsecrf.compatibility import Named, OptionError
-from sparsecrf.training.groups import ByAttribute, ByLabel, ByLine, Tree
-from sparsecrf.training.order_penalty import ElasticNetKind
+from sparsecrf.defaults import PENALTIES as PLACES
+from sparsecrf.lazy import registered
+from sparsecrf.training.groups import ByAttribute
 from sparsecrf.training.penalty import PenaltyKind
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vocabulary import Vocabulary
 
-#: By name; `sparsecrf.defaults.PENALTIES` has the same names.
-PENALTIES: dict[str, PenaltyKind] = {
-    kind.name: kind for kind in (ElasticNetKind(), ByAttribute(), ByLine(), ByLabel(), Tree())
-}
+PENALTIES: dict[str, PenaltyKind] = {name: kind() for name, kind in registered("sparsecrf.training", PLACES).items()}
 #: Values of `penalty=`: a name, `FeatureGroups`, or a user-defined kind of penalty.
 PenaltyChoice = str | PenaltyKind
 
@@ -28,7 +25,7 @@ def kind_of(asked: PenaltyChoice) -> PenaltyKind:
         return asked
     kind = PENALTIES.get(ByAttribute.name if asked == "group" else asked) if isinstance(asked, str) else None
     if kind is None:
-        names = ", ".join(defaults.PENALTIES)
+        names = ", ".join(PENALTIES)
         raise OptionError(Named("penalty"), f": expected one of {names}, found {asked!r}")
     return kind
 
