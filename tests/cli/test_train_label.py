@@ -453,7 +453,7 @@ def test_an_interrupt_while_an_object_is_finalized_is_not_lost(trained, monkeypa
         if record["iter"] == 1:
             Finalized()
 
-    monkeypatch.setattr("sparsecrf.cli.train_report.Log.__call__", write)
+    monkeypatch.setattr("sparsecrf.cli.watched_run.Log.__call__", write)
     done = trained("train", "train.txt", "-t", "t.txt", "-m", "i.safetensors", "--tol", "1e-12", "--solver", "owlqn")
     assert (done.status, "Traceback" in done.err) == (130, False), done.err
     assert Model.load(trained.directory / "i.safetensors").training["stopped_by"] == "interrupt"

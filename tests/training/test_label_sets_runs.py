@@ -36,7 +36,7 @@ def test_resumed_runs_have_the_same_bits(corpus, solver, tmp_path):
 
 
 def test_ctrl_c_keeps_model_log_and_checkpoint(program, monkeypatch):
-    from sparsecrf.cli.train_report import Log
+    from sparsecrf.cli.watched_run import Log
 
     program.write(train_txt=DATA * 5)
     command = ("train", "train.txt", *READING, "--checkpoint", "c", "--log", "log")

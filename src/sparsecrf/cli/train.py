@@ -17,13 +17,12 @@ from sparsecrf.defaults import AUTO
 from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions, option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from sparsecrf.cli.watched_run import WatchedRun
+    from sparsecrf.encoding.label_parts import LabelParts
+    from sparsecrf.model import Model
     from sparsecrf.path.auto import Chosen
-    from sparsecrf.progress import Advance
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
-    from sparsecrf.training.data import TrainingData
 
 _LARGE = "Data larger than memory"
 
@@ -110,12 +109,14 @@ def train(
         saved_by_small,
         size,
         summary,
-        taken,
+        unshared,
     )
+    from sparsecrf.cli.watched_run import WatchedRun
     from sparsecrf.model import Model
     from sparsecrf.model.joined import check_prior
     from sparsecrf.progress import say
-    from sparsecrf.training import weights_in
+    from sparsecrf.training import fit
+    from sparsecrf.training.choices import options_for
     from sparsecrf.training.data import TrainingData
 
     check_together(inputs, fitting, run)
@@ -129,15 +130,6 @@ def train(
         labelled = replace(read_data, prior=prior)
         read_s = time.perf_counter() - began
         parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
-        if fitting.label_parts is not None and parts is None:
-            say(
-                f"--label-parts {fitting.label_parts} has no effect: no part is shared by some but not all labels",
-                quiet=reporting.quiet,
-            )
-        elif fitting.class_pairs and parts is not None and not parts.classes:
-            say(
-                "--class-pairs has no effect: no first part is shared by some but not all labels", quiet=reporting.quiet
-            )
         data = TrainingData(
             labelled.shards,
             observed_only=fitting.observed_only,
@@ -146,18 +138,31 @@ def train(
             parts=parts,
             threads=fitting.threads,
         )
-        say(size(labelled, data.n_virtual()), quiet=reporting.quiet)
+        for text in (unshared(fitting, parts), size(labelled, data.n_virtual())):
+            say(text or "", quiet=text is None or reporting.quiet)
         for remark in remarks(labelled, inputs.data):
             say(remark)
         if (ignored := ignored_columns(labelled)) is not None:
             say(ignored, quiet=reporting.quiet)
-        init = None if warm is None else weights_in(warm, labelled.vocabulary, parts)
-        if warm is not None and init is not None:
-            say(taken(run.init or "", warm, labelled, init), quiet=reporting.quiet)
-        old = None if prior is None else weights_in(prior, labelled.vocabulary)
-        if prior is not None and old is not None:
-            say(taken(run.prior or "", prior, labelled, old), quiet=reporting.quiet)
-        found, log_error = fit_with_log(data, labelled, fitting, run.log, init, old, quiet=reporting.quiet)
+        init = _weights(warm, run.init, labelled, parts, quiet=reporting.quiet)
+        old = _weights(prior, run.prior, labelled, None, quiet=reporting.quiet)
+        options = options_for(labelled, asdict(fitting))
+        with WatchedRun(run.log, fitting, quiet=reporting.quiet) as watched:
+            if fitting.rho1 == AUTO:
+                chosen = _chosen(labelled, options, watched)
+                say(str(chosen), quiet=reporting.quiet)
+                options |= chosen.penalties._asdict()
+                init = chosen.start if init is None else init
+            found = fit(
+                data,
+                init=init,
+                prior=old,
+                dev=labelled.dev,
+                callback=watched.record,
+                heartbeat=watched.beat,
+                **options,
+            )
+            found = watched.ended(found)
         # Save the model first, so that a second interrupt cannot lose it.
         made = labelled.model(found)
         made.save(model)
@@ -174,8 +179,8 @@ def train(
         hint = next_step(labelled, inputs, fitting, is_continued=warm is not None or prior is not None)
         say(hint or "", quiet=hint is None or reporting.quiet or reporting.json)
     show(found, result, reporting)
-    if log_error is not None:
-        raise InputError(f"{run.log}: {log_error.strerror}; the model was saved")
+    if watched.log_error is not None:
+        raise InputError(f"{run.log}: {watched.log_error.strerror}; the model was saved")
     if found.stopped_by == "interrupt":
         raise typer.Exit(INTERRUPTED)
 
@@ -221,67 +226,29 @@ def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None
     check_options(vars(fitting), of_run)
 
 
-def fit_with_log(
-    data: TrainingData,
-    labelled: Dataset,
-    fitting: FitOptions,
-    log: str | None,
-    init: Weights | None,
-    prior: Weights | None = None,
-    *,
-    quiet: bool,
-) -> tuple[Fit, OSError | None]:
-    """Train on the data, starting from the weights `init` and staying close to the weights `prior`. Also return the
-    error that ended the log early, if any; it does not end training."""
-    from sparsecrf.cli.long_runs import stopping
-    from sparsecrf.cli.train_report import Log
-    from sparsecrf.progress import note, progress, say
-    from sparsecrf.training import fit
-    from sparsecrf.training.choices import options_for
+def _weights(
+    model: Model | None, file: str | None, labelled: Dataset, parts: LabelParts | None, *, quiet: bool
+) -> Weights | None:
+    """The weights of the model of --init or --prior for the features of these data."""
+    from sparsecrf.cli.train_report import taken
+    from sparsecrf.progress import say
+    from sparsecrf.training import weights_in
 
-    with (
-        stopping() as lost,
-        progress("training", None, quiet=quiet) as advance,
-        Log(log, fitting.resume and fitting.checkpoint is not None and os.path.exists(fitting.checkpoint)) as write,
-    ):
-
-        def watch(record: dict[str, Any]) -> None:
-            write(record)
-            advance(note=note(record))
-            lost.raise_again()
-
-        def beat(doing: str) -> None:
-            advance(note=doing)
-            lost.raise_again()
-
-        options = options_for(labelled, asdict(fitting))
-        if fitting.rho1 == AUTO:
-            chosen = _chosen(labelled, options, advance, beat)
-            say(str(chosen), quiet=quiet)
-            options |= chosen.penalties._asdict()
-            init = chosen.start if init is None else init
-        found = fit(
-            data,
-            init=init,
-            prior=prior,
-            dev=labelled.dev,
-            callback=watch,
-            heartbeat=beat,
-            **options,
-        )
-        if lost.is_pending:  # an interrupt that came after the last iteration
-            found = replace(found, stopped_by="interrupt")
-    return found, write.error
+    if model is None:
+        return None
+    found = weights_in(model, labelled.vocabulary, parts)
+    say(taken(file or "", model, labelled, found), quiet=quiet)
+    return found
 
 
-def _chosen(labelled: Dataset, options: dict[str, Any], advance: Advance, beat: Callable[[str], None]) -> Chosen:
+def _chosen(labelled: Dataset, options: dict[str, Any], run: WatchedRun) -> Chosen:
     """The penalties that --rho1 auto finds."""
     from sparsecrf.path.auto import choose_for, score_on_dev
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import note
 
-    watch = PathProgress(advance, score_on_dev(labelled).name)
-    return choose_for(labelled, {**options, "callback": lambda record: beat(note(record))}, watch.each)
+    progress = PathProgress(run.advance, score_on_dev(labelled).name)
+    return choose_for(labelled, {**options, "callback": lambda record: run.beat(note(record))}, progress.each)
 
 
 def show(found: Fit, result: dict[str, Any], reporting: ReportOptions) -> None:

@@ -1,22 +1,21 @@
-"""What `sparsecrf train` reports about a run: the log, the result in JSON, and messages."""
+"""What `sparsecrf train` reports about a run: the result in JSON, and messages."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sparsecrf._core import InputError
 from sparsecrf.defaults import PENALTY, RHO1, RHO2, SMALL
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
+    from sparsecrf.encoding.label_parts import LabelParts
     from sparsecrf.model import Model
+    from sparsecrf.options import FitOptions
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
     from sparsecrf.training.data import TrainingData
@@ -28,55 +27,6 @@ def as_json(record: dict[str, Any]) -> str:
     return json.dumps({k: None if isinstance(v, float) and not isfinite(v) else v for k, v in record.items()})
 
 
-class Log:
-    """A file of JSON objects, one per line, written as the run proceeds. A path of None means no file. A resumed run
-    appends to its file."""
-
-    def __init__(self, path: str | None, resume: bool) -> None:
-        self.error: OSError | None = None  # the error that ended the log early
-        self._next = 0  # first iteration that is not in the file yet
-        if path is not None and resume and os.path.isfile(path):
-            self._next, length = _logged(path)
-            os.truncate(path, length)
-        self._file = None if path is None else open(path, "a" if self._next else "w", encoding="utf-8")  # noqa: SIM115
-
-    def __enter__(self) -> Log:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            with suppress(OSError):
-                self._file.close()
-
-    def __call__(self, record: dict[str, Any]) -> None:
-        if self._file is None or record["iter"] < self._next:
-            return
-        try:
-            print(as_json(record), file=self._file, flush=True)
-        except OSError as error:  # a full disk must not prevent saving the model
-            self.error, self._file = error, None
-
-
-def _logged(path: str) -> tuple[int, int]:
-    """The iteration after the last one in a log, and the length in bytes of its complete lines.
-
-    A full disk or a power cut may have left part of a line at the end.
-    """
-    n, length = 0, 0
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                n = max(n, 1 + int(json.loads(line)["iter"]))
-            except (ValueError, TypeError, LookupError, OverflowError):
-                raise InputError(
-                    f"{path}, line {number}: expected a JSON record of the log, found {line[:40]!r}"
-                ) from None
-            length += len(line)
-    return n, length
-
-
 def size(data: Dataset, virtual: int) -> str:
     """The size of the training data, and the number of features that can be formed."""
     labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
@@ -85,6 +35,15 @@ def size(data: Dataset, virtual: int) -> str:
         f"{sequences}, {data.shards.n_tokens:,} tokens, {labels:,} labels, "
         f"{attributes:,} attributes: {virtual:,} features"
     )
+
+
+def unshared(fitting: FitOptions, parts: LabelParts | None) -> str | None:
+    """A message if --label-parts or --class-pairs has no effect on these labels, else None."""
+    if fitting.label_parts is not None and parts is None:
+        return f"--label-parts {fitting.label_parts} has no effect: no part is shared by some but not all labels"
+    if fitting.class_pairs and parts is not None and not parts.classes:
+        return "--class-pairs has no effect: no first part is shared by some but not all labels"
+    return None
 
 
 def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
