@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tied_features import assert_close, assert_optimal, scipy_optimum
+from tied_features import WithClasses, assert_close, scipy_optimum
 
 from sparsecrf import CRF, InputError, _core, fit
 from sparsecrf.encoding.label_parts import LabelParts
@@ -18,62 +18,9 @@ from sparsecrf.training.data import TrainingData
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import ElasticNet
 
-LABELS = ["N|s", "V|s", "N|p", "A", "V|p", "D|s", "N|N"]
-PARTS = LabelParts.of(LABELS, "|", classes=True)
+LABELS, PARTS, corpus_of, Both = WithClasses.labels, WithClasses.parts, WithClasses.corpus_of, WithClasses
 Y = len(LABELS)
 KINDS = [{}, {"bigrams": "all"}, {"values": True, "bigrams": "all"}, {"weights": True}]
-
-
-def corpus_of(seed, n_sequences=12, *, bigrams="bias", values=False, weights=False, longest=5):
-    """Random sequences over LABELS, whose classes alternate, and the vocabulary."""
-    rng = np.random.default_rng(seed)
-    vocabulary = Vocabulary(bigrams=bigrams)
-    for label in LABELS:
-        vocabulary.labels.intern(label)
-    X, y = [], []
-    for _ in range(n_sequences):
-        T = int(rng.integers(1, longest + 1))
-        names = [[f"a{k}" for k in rng.choice(6, size=rng.integers(0, 4), replace=False)] for _ in range(T)]
-        X.append([{a: float(rng.integers(1, 4)) for a in t} for t in names] if values else names)
-        verbs, others = ["V|s", "V|p"], ["N|s", "N|p", "A", "D|s", "N|N"]
-        y.append([str(rng.choice(verbs if t % 2 else others)) for t in range(T)])
-    extra = {"token_weight": [rng.random(len(t)) for t in X]} if weights else {}
-    return vocabulary.encode(X, y, grow=True, **extra), vocabulary
-
-
-def expanded(features):
-    """[K, flat] the matrix that turns weights of features into weights of labels and pairs of labels."""
-    flat = Numbering(Y, features.n_attributes)
-    rows = np.zeros((len(features), flat.first_ngram))
-    for k, (x, cell) in enumerate(zip(features.unigram_attribute, features.unigram_label, strict=True)):
-        having = [cell] if cell < Y else [y for y in range(Y) if cell - Y in PARTS.of_labels[y]]
-        rows[k, [flat.unigram(x, y) for y in having]] = 1
-    sides = (features.bigram_attribute, features.bigram_previous, features.bigram_label)
-    first = features.n_unigram + features.n_bigram - features.n_class
-    for k, (x, previous, cell) in enumerate(zip(*sides, strict=True), features.n_unigram):
-        before, after = [previous], [cell]
-        if k >= first:  # a class is identified by its part, in a pair after the start
-            before = [Y] if previous == Y else [y for y in range(Y) if PARTS.classes[y] == previous - (previous > Y)]
-            after = [y for y in range(Y) if PARTS.classes[y] == cell]
-        rows[k, [flat.bigram(int(x), a, b) for a in before for b in after]] = 1
-    return rows
-
-
-class Both:
-    """A corpus, every feature, pairs of classes included, and every feature of labels and pairs of labels."""
-
-    def __init__(self, seed, threads=1, kernel="auto", **options):
-        self.corpus, self.vocabulary = corpus_of(seed, **options)
-        self.features = _core.FeatureSet.all_virtual(self.corpus, PARTS.core)
-        self.numbering = Numbering.of(self.features)
-        self.matrix = expanded(self.features)
-        self.flat = _core.FeatureSet.from_numbers(Y, self.corpus.n_attributes, np.arange(self.matrix.shape[1]))
-        self.oracle = _core.Oracle(self.corpus, threads=threads, kernel=kernel)
-        self.w = np.random.default_rng(seed + 1).normal(size=len(self.features))
-        # Most pairs of labels have no weight, so that a sparse matrix is worth it.
-        n = self.features.n_unigram
-        zero = np.random.default_rng(seed + 2).random(self.features.n_bigram - self.features.n_class) < 0.7
-        self.w[n : n + len(zero)][zero] = 0
 
 
 def class_marginals(chain, corpus):
@@ -207,31 +154,6 @@ def test_every_kernel_gives_the_same_answers(bigrams, large):
                 assert_allclose(a[1], b[1], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("options", KINDS)
-def test_screening_leaves_out_nothing(options):
-    for seed in range(5):
-        both = Both(seed, **options)
-        for bound in (0.3, 1.0, 3.0):
-            found = both.oracle.candidates(both.features, both.w, bound)
-            _, g = both.oracle.loss_grad(both.features, both.w)
-            expected = g + both.oracle.counts(both.features)
-            assert set(both.features.numbers[expected > bound].tolist()) <= set(found.tolist())
-            assert (np.diff(found) > 0).all()
-            assert len(found) < len(both.features)
-    assert (found >= both.numbering.first_class).any()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
-@pytest.mark.parametrize("options", KINDS)
-def test_solvers_find_the_optimum(solver, options):
-    for seed in range(2):
-        both = Both(seed, n_sequences=14, **options)
-        found = fit(both.corpus, rho1=0.4, rho2=0.1, parts=PARTS, solver=solver, tol=1e-9, threads=1)
-        assert_optimal(both, found, 0.4, 0.1)
-        assert found.n_class_pair > 0
-
-
 @pytest.mark.slow
 def test_stochastic_solvers_come_close():
     for bigrams in ("bias", "all"):
@@ -285,15 +207,6 @@ def test_classes_without_features_change_nothing():
         strict=True,
     ):
         assert_array_equal(a, b)
-
-
-@pytest.mark.slow
-def test_groups_of_features():
-    corpus, _ = corpus_of(4, 20)
-    for penalty in ("group:attribute", "group:label", "tree"):
-        found = fit(corpus, rho1=0.3, rho2=0.1, parts=PARTS, penalty=penalty, tol=1e-6, threads=1)
-        other = fit(corpus, rho1=0.3, rho2=0.1, parts=PARTS, penalty=penalty, tol=1e-6, threads=1, solver="fista")
-        assert_allclose(found.objective, other.objective, rtol=1e-5)
 
 
 def test_what_cannot_be_done_is_refused():

@@ -7,66 +7,17 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tied_features import assert_close, assert_optimal
+from tied_features import WithClasses, WithParts, assert_close, assert_optimal
 
 from sparsecrf import CRF, InputError, _core, fit
 from sparsecrf.encoding.label_parts import LabelParts
-from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.shards import Shards
 from sparsecrf.shards.oracle import feature_set
 from sparsecrf.training.data import TrainingData
 
-LABELS = ["N|s", "N|p", "V|s", "V|p", "A"]
-PARTS = LabelParts.of(LABELS, "|")
-
-
-def corpus_of(seed, n_sequences=12, *, bigrams="bias", values=False, weights=False):
-    """Random sequences over LABELS, and the vocabulary."""
-    rng = np.random.default_rng(seed)
-    vocabulary = Vocabulary(bigrams=bigrams)
-    for label in LABELS:
-        vocabulary.labels.intern(label)
-    X, y = [], []
-    for _ in range(n_sequences):
-        T = int(rng.integers(1, 6))
-        names = [[f"a{k}" for k in rng.choice(6, size=rng.integers(0, 4), replace=False)] for _ in range(T)]
-        X.append([{a: float(rng.integers(1, 4)) for a in t} for t in names] if values else names)
-        # Attributes predict the parts of labels, so that parts are useful.
-        y.append([LABELS[(len(t) + int(rng.integers(0, 2))) % 5] for t in names])
-    extra = {"token_weight": [rng.random(len(t)) for t in X]} if weights else {}
-    return vocabulary.encode(X, y, grow=True, **extra), vocabulary
-
-
-def fold(numbers, numbering):
-    """[K, flat] the matrix that turns weights of labels and parts into weights of labels, and the flat numbers."""
-    flat = Numbering(numbering.n_labels, numbering.n_attributes)
-    Y, rows = numbering.n_labels, np.zeros((len(numbers), flat.first_ngram))
-    for k, number in enumerate(numbers.tolist()):
-        if number >= numbering.first_bigram:
-            rows[k, number - numbering.first_bigram + flat.first_bigram] = 1
-            continue
-        x, cell = divmod(number, numbering.cells)
-        having = [cell] if cell < Y else [y for y in range(Y) if cell - Y in PARTS.of_labels[y]]
-        rows[k, [x * Y + y for y in having]] = 1
-    return rows
-
-
-class Both:
-    """A corpus, every feature with parts, and every feature of whole labels."""
-
-    def __init__(self, seed, threads=1, **options):
-        self.corpus, self.vocabulary = corpus_of(seed, **options)
-        self.features = _core.FeatureSet.all_virtual(self.corpus, PARTS.core)
-        self.numbering = Numbering.of(self.features)
-        self.matrix = fold(self.features.numbers, self.numbering)
-        everything = np.arange(self.matrix.shape[1])
-        self.flat = _core.FeatureSet.from_numbers(5, self.corpus.n_attributes, everything)
-        self.oracle = _core.Oracle(self.corpus, threads=threads)
-        self.w = np.random.default_rng(seed + 1).normal(size=len(self.features))
-
-
+LABELS, PARTS, corpus_of, Both = WithParts.labels, WithParts.parts, WithParts.corpus_of, WithParts
 KINDS = [{}, {"bigrams": "all"}, {"values": True}, {"weights": True}]
+tied = pytest.mark.parametrize("tied", [WithParts, WithClasses])
 
 
 def test_parts_of_labels():
@@ -158,27 +109,32 @@ def test_block_curvature():
     assert np.linalg.eigvalsh(found).min() > -1e-6
 
 
-@pytest.mark.parametrize("options", KINDS)
-def test_screening_leaves_out_nothing(options):
+@tied
+@pytest.mark.parametrize("options", [*KINDS, {"values": True, "bigrams": "all"}])
+def test_screening_leaves_out_nothing(options, tied):
     for seed in range(5):
-        both = Both(seed, **options)
+        both = tied(seed, **options)
         for bound in (0.3, 1.0, 3.0):
             found = both.oracle.candidates(both.features, both.w, bound)
             _, g = both.oracle.loss_grad(both.features, both.w)
             expected = g + both.oracle.counts(both.features)
             assert set(both.features.numbers[expected > bound].tolist()) <= set(found.tolist())
+            assert (np.diff(found) > 0).all()
             assert len(found) < len(both.features)
+    assert tied is WithParts or (found >= both.numbering.first_class).any()
 
 
+@tied
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "owlqn", "lbfgs", "fista"])
 @pytest.mark.parametrize("options", KINDS)
-def test_solvers_find_the_optimum(solver, options):
+def test_solvers_find_the_optimum(solver, options, tied):
     for seed in range(2):
-        both = Both(seed, n_sequences=10, **options)
-        found = fit(both.corpus, rho1=0.4, rho2=0.1, parts=PARTS, solver=solver, tol=1e-9, threads=1)
+        both = tied(seed, n_sequences=14, **options)
+        found = fit(both.corpus, rho1=0.4, rho2=0.1, parts=tied.parts, solver=solver, tol=1e-9, threads=1)
         assert_optimal(both, found, 0.4, 0.1)
         assert found.n_part > 0
+        assert tied is WithParts or found.n_class_pair > 0
 
 
 @pytest.mark.slow
@@ -203,12 +159,13 @@ def test_labels_that_share_nothing_change_nothing():
     assert whole.model_.to_bytes() == parted.model_.to_bytes()
 
 
+@tied
 @pytest.mark.slow
-def test_groups_of_features_with_parts():
-    corpus, _ = corpus_of(4, 20)
+def test_groups_of_features(tied):
+    corpus, _ = tied.corpus_of(4, 20)
     for penalty in ("group:attribute", "group:label", "tree"):
-        found = fit(corpus, rho1=0.3, rho2=0.1, parts=PARTS, penalty=penalty, tol=1e-6, threads=1)
-        other = fit(corpus, rho1=0.3, rho2=0.1, parts=PARTS, penalty=penalty, tol=1e-6, threads=1, solver="fista")
+        options = {"rho1": 0.3, "rho2": 0.1, "parts": tied.parts, "penalty": penalty, "tol": 1e-6, "threads": 1}
+        found, other = fit(corpus, **options), fit(corpus, solver="fista", **options)
         assert_allclose(found.objective, other.objective, rtol=1e-5)
 
 
