@@ -9,7 +9,6 @@ from typing import Annotated
 
 import pytest
 import typer
-from program import Program
 from typer.testing import CliRunner
 
 import sparsecrf.path
@@ -28,8 +27,7 @@ COLUMNS = "a A\nb B\n\nb B\na A\na A\n\n"
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch, capsys):
-    program = Program(tmp_path, monkeypatch, capsys)
+def files(program):
     program.write(d_txt=COLUMNS)
     return program
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from model_content import attribute_names
 
 from sparsecrf import InputError, Model, Vocabulary
 from sparsecrf.shards.dataset import without_rare
@@ -18,11 +19,6 @@ def files(program):
     return program
 
 
-def names(model):
-    table = model.vocabulary.attributes
-    return {table[k] for k in range(len(table))}
-
-
 @pytest.mark.slow
 def test_min_count_leaves_rare_attributes_out(files):
     """As if the training data had never had them; a dev file is read by what is left."""
@@ -31,7 +27,7 @@ def test_min_count_leaves_rare_attributes_out(files):
     found = json.loads(files(*common, "-m", "m", "--min-count", "2", "--dev", "a.txt").out)
     # Once only: U:dog U:a, *1:cat *1:dog *1:a
     assert (everything["attributes"], found["attributes"]) == (11, 6)
-    assert names(Model.load("m")) <= {"U:the", "U:cat", "U:runs", "*1:_B-1", "*1:the", "B"}
+    assert attribute_names(Model.load("m")) <= {"U:the", "U:cat", "U:runs", "*1:_B-1", "*1:the", "B"}
     program = files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "2", "--cache", "c")
     assert (program.status, "--min-count 2 cannot be combined with --cache" in program.err) == (2, True)
     assert files("train", "a.txt", "-t", "t.txt", "-m", "m", "--min-count", "1", "--cache", "c").status == 0

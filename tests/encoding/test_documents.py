@@ -7,7 +7,6 @@ from threading import Thread
 
 import pytest
 from plain_mentions import WORDS, plain_mentions
-from program import Program
 
 from sparsecrf import CRF, InputError, Model, Template, encode_folder, read_documents, with_mentions
 from sparsecrf.encoding.formats import documents, format_named
@@ -139,9 +138,8 @@ def training_file(rng, n):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(program):
     rng = random.Random(0)
-    program = Program(tmp_path, monkeypatch, capsys)
     program.write(train_txt=training_file(rng, 40), test_txt=training_file(rng, 20))
     return program
 

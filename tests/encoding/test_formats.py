@@ -3,9 +3,9 @@
 import io
 
 import pytest
-from program import Program
+from model_content import content
 
-from sparsecrf import InputError, Model, encode_folder
+from sparsecrf import InputError, encode_folder
 from sparsecrf.cli.convert import converted
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Records, format_named, format_of
 from sparsecrf.encoding.formats.records import Record
@@ -56,16 +56,9 @@ def slashes(monkeypatch):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch, capsys):
-    program = Program(tmp_path, monkeypatch, capsys)
+def files(program):
     program.write(d_slashes=WORDS, d_other=WORDS, d_txt=COLUMN_TEXT, d_crfsuite=ATTRIBUTES)
     return program
-
-
-def content(file):
-    model = Model.load(file)
-    names = model.vocabulary.attributes
-    return model.w.tolist(), model.features.numbers.tolist(), model.labels, [names[k] for k in range(len(names))]
 
 
 @pytest.mark.parametrize(

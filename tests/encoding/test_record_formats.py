@@ -5,7 +5,7 @@ import json
 import warnings
 
 import pytest
-from program import Program
+from model_content import content
 
 from sparsecrf import CRF, InputError, Model, read_conllu, read_jsonl, read_tokens
 from sparsecrf.encoding.formats import format_named
@@ -62,18 +62,11 @@ COLUMNS = "".join(
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    program = Program(tmp_path, monkeypatch, capsys)
+def run(program):
     program.write(
         t_conllu=CONLLU, tokens_jsonl=TOKENS_JSON, text_jsonl=TEXT_JSON, lines_txt=TOKEN_LINES, columns_txt=COLUMNS
     )
     return program
-
-
-def weights(file):
-    model = Model.load(file)
-    names = model.vocabulary.attributes
-    return model.w.tolist(), model.features.numbers.tolist(), model.labels, [names[k] for k in range(len(names))]
 
 
 @pytest.mark.slow
@@ -85,7 +78,7 @@ def test_the_same_model_from_every_format(run, data):
     assert run("train", "columns.txt", "--features", "words", "-m", "expected", *OPTIONS).status == 0
     done = run("train", *data, "-m", "found", "--dev", data[0], *OPTIONS)
     assert done.status == 0, done.err
-    assert weights("found") == weights("expected")
+    assert content("found") == content("expected")
     assert Model.load("found").label(["Kurt", "went", "to", "Accra"]) == ["B-PER", "O", "O", "B-LOC"]
 
 

@@ -3,7 +3,6 @@
 import io
 
 import pytest
-from program import Program
 
 from sparsecrf import InputError, Model
 from sparsecrf.cli.convert import converted
@@ -12,11 +11,6 @@ from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, format_named
 SIMPLE = format_named("simpletagger")
 TEXT = "Bill CAPITALIZED noun\nslept non-noun\n\nhere:now a\\b LOWERCASE LOWERCASE non-noun\r\n"
 AS_CRFSUITE = "noun\tBill\tCAPITALIZED\nnon-noun\tslept\n\nnon-noun\there\\:now\ta\\\\b\tLOWERCASE\n"
-
-
-@pytest.fixture
-def program(tmp_path, monkeypatch, capsys):
-    return Program(tmp_path, monkeypatch, capsys)
 
 
 def test_the_same_model_as_from_crfsuites_files(program):

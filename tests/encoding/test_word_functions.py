@@ -5,6 +5,7 @@ import sys
 import unicodedata
 
 import pytest
+from model_content import attribute_names
 from unicode_table import TABLE, table
 
 from reference import word_functions as twin
@@ -135,11 +136,6 @@ def test_neighbours_and_ends():
     assert Template("u%h[-5,0]", "wapiti").attributes(["a"]) == [["u_x-#"]]
 
 
-def names(model):
-    table = model.vocabulary.attributes
-    return {table[k] for k in range(len(table))}
-
-
 def test_files_and_tokens_have_the_same_attributes(program):
     """By the reader of files, the encoder of tokens, and `attributes`."""
     lines = "U:%l[0,0]\nU:%s[0,0,2]\nU:%h[1,0,1]\nU:%e[0]\nB\n"
@@ -151,8 +147,8 @@ def test_files_and_tokens_have_the_same_attributes(program):
     from_files = Model.load("m")
     crf = CRF(template=lines, rho1=0.001, tol=1e-6).fit(words, tags)
     made = {name for sentence in words for position in Template(lines).attributes(sentence) for name in position}
-    assert names(crf.model_) == made
-    assert names(from_files) == names(crf.model_.compacted())
+    assert attribute_names(crf.model_) == made
+    assert attribute_names(from_files) == attribute_names(crf.model_.compacted())
     assert from_files.label(words[0]) == crf.model_.label(words[0]) == tags[0]
 
 
@@ -161,7 +157,7 @@ def test_bytes_that_are_no_text(program):
     program.write(t_txt="*:%h[0,0]/%s[0,0,1]\n", a_txt=b"caf\xe9 N\nab V\n\n", b_txt=b"xyz\xe9 ?\n\n")
     common = ["train", "a.txt", "-t", "t.txt", "-m", "m", "--rho1", "0.01"]
     assert program(*common, "--encoding", "bytes").status == 0
-    assert names(Model.load("m")) <= {"*:xxx\\xe9/\\xe9", "*:xx/b"}
+    assert attribute_names(Model.load("m")) <= {"*:xxx\\xe9/\\xe9", "*:xx/b"}
     assert "expected text in UTF-8" in program(*common).err
 
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from program import Program
 from sentences import sentences
 
 from sparsecrf import CRF, CRFCV, FeatureGroups, InputError, Model
@@ -112,12 +111,11 @@ def test_a_record_may_be_anything(wrong):
 
 
 @pytest.fixture
-def program(tmp_path, monkeypatch, capsys):
-    made = Program(tmp_path, monkeypatch, capsys)
+def program(program):
     rows = (zip(tokens, labels, strict=True) for tokens, labels in zip(X, Y, strict=True))
     text = "\n".join("".join(f"{word} {tag} {label}\n" for (word, tag), label in row) for row in rows)
-    made.write(train_txt=text, template_txt=TEMPLATE)
-    return made
+    program.write(train_txt=text, template_txt=TEMPLATE)
+    return program
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from foreign_model_files import crfpp_binary, wapiti_of_bytes
+from model_content import attribute_names
 
 from sparsecrf import InputError, Model
 from sparsecrf.contrib.convert.foreign import read_crfpp, read_wapiti
@@ -13,11 +14,6 @@ from sparsecrf.files.text import Piece
 DATA = "été SAISON\nça PRONOM\n\nà MOT\nça PRONOM\nété SAISON\n\n"
 OBSERVED = "été\nça\n\nà\n"
 TEMPLATE = "U:%x[0,0]\nU1:%x[-1,0]\nB\n"
-
-
-def names(model):
-    table = model.vocabulary.attributes
-    return {table[k] for k in range(len(table))}
 
 
 @pytest.mark.slow
@@ -33,7 +29,7 @@ def test_train_and_label_in_another_encoding(cache, program):
     options = ["--encoding", "latin-1", "--dev", "b.txt", *cache]
     assert program("train", "b.txt", "-m", "m", *common, *options).status == 0
     model, utf8 = Model.load("m"), Model.load("utf8")
-    assert (names(model), model.w.tolist()) == (names(utf8), utf8.w.tolist())
+    assert (attribute_names(model), model.w.tolist()) == (attribute_names(utf8), utf8.w.tolist())
     assert (model.training["encoding"], "encoding" in utf8.training) == ("iso8859-1", False)
     assert program("label", "-m", "m", "in.txt", "-o", "out.txt").status == 0
     expected = "été SAISON\nça PRONOM\n\nà MOT\n\n"
@@ -57,7 +53,7 @@ def test_columns_of_any_bytes(program):
     assert program("train", "a.txt", "-t", "t.txt", "-m", "m", *options).status == 0
     model = Model.load("m")
     assert model.template.bytes
-    assert names(model) == {"U:\\xe9t\\xe9", "U1:\\xe9", "U:ét\\xe8", "U1:\\xe8"}
+    assert attribute_names(model) == {"U:\\xe9t\\xe9", "U1:\\xe9", "U:ét\\xe8", "U1:\\xe8"}
     program.write(in_txt=b"\xe9t\xe9\n\n\xe8\n")
     assert program("label", "-m", "m", "in.txt", "-o", "out.txt").status == 0
     assert (program.directory / "out.txt").read_bytes() == b"\xe9t\xe9 N\n\n\xe8 V\n\n"
@@ -91,7 +87,7 @@ def test_models_of_other_tools_in_their_encoding(program):
     for encoding, name in (("latin-1", "U:é"), ("bytes", "U:\\xe9")):
         common = ["--from", "crf++", "--to", "sparsecrf", "--encoding", encoding]
         assert program("convert", "m.crf", "m", *common).status == 0
-        assert names(Model.load("m")) == {"B", name}
+        assert attribute_names(Model.load("m")) == {"B", name}
         assert program("label", "-m", "m", "in.txt", "-o", "out.txt").status == 0  # as the model says
         assert (program.directory / "out.txt").read_bytes() == b"\xe9 N\n\n"
         assert program("convert", "m", "back.txt", "--from", "sparsecrf", "--to", "crf++").status == 0

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparsecrf import InputError, Vocabulary, fit
-from sparsecrf.contrib.simulate import paper_hmm
+from sparsecrf import InputError, fit
 from sparsecrf.defaults import RHO1
 from sparsecrf.path import Path, PathWarning, cross_validate, path, rho_max
 from sparsecrf.path.grid import FACTOR, FIRST, PATIENCE, GivenValues, Search
@@ -76,13 +75,6 @@ def test_given_values():
     assert given.next([], []) == [3.0, 2.0, 1.0]
     assert given.next([3.0, 2.0, 1.0], [1.0, 1.0, 1.0]) == []
     assert given.left([3.0], [1.0]) == 2
-
-
-@pytest.fixture(scope="module")
-def task():
-    vocabulary, rng = Vocabulary(bigrams="all"), np.random.default_rng(3)
-    corpus = vocabulary.encode(*paper_hmm().sample(100, rng), grow=True)
-    return corpus, vocabulary.encode(*paper_hmm().sample(200, rng))
 
 
 OPTIONS = {"rho2": 0.01, "tol": 1e-5, "threads": 1}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sparsecrf import CRF, CRFCV, InputError, Vocabulary, fit
+from sparsecrf import CRF, CRFCV, InputError, fit
 from sparsecrf.contrib.plots import PathDisplay
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path
@@ -110,13 +110,6 @@ def test_where_a_fit_starts():
     assert neighbour(known, Penalties(3.0, 1.0)) == (3.0, 0.3)
     assert neighbour(known, Penalties(1.0, 0.09)) == (1.0, 0.1)
     assert neighbour({Penalties(1.0, 0.0): "zero"}, Penalties(0.5, 0.0)) == "zero"
-
-
-@pytest.fixture(scope="module")
-def task():
-    vocabulary, rng = Vocabulary(bigrams="all"), np.random.default_rng(3)
-    corpus = vocabulary.encode(*paper_hmm().sample(100, rng), grow=True)
-    return corpus, vocabulary.encode(*paper_hmm().sample(200, rng))
 
 
 OPTIONS = {"tol": 1e-5, "threads": 1}

@@ -53,3 +53,7 @@ def word2features(tokens, t):
 
 def dicts(X):
     return [[word2features(tokens, t) for t in range(len(tokens))] for tokens in X]
+
+
+def words(X):
+    return [[word for word, _ in tokens] for tokens in X]

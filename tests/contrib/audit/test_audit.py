@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sentences import sentences
+from sentences import sentences, words
 
 from sparsecrf import CRF, InputError, audit
 from sparsecrf.contrib.audit.out_of_fold import Spans
@@ -13,10 +13,6 @@ from sparsecrf.contrib.audit.page import audit_page
 from sparsecrf.contrib.audit.probabilities import best_inside, given_others, span_log_probs
 
 LABELS = ["B-LOC", "B-PER", "I-PER", "O"]
-
-
-def words(X):
-    return [[word for word, _ in tokens] for tokens in X]
 
 
 @pytest.fixture(scope="module", params=[2, 3])

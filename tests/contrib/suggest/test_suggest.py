@@ -5,15 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sentences import sentences
+from sentences import sentences, words
 
 from sparsecrf import CRF, InputError
 from sparsecrf.contrib.suggest import DIVERSITY, MEASURE, MEASURES, suggest
 from sparsecrf.contrib.suggest.interface import choose
-
-
-def words(X):
-    return [[word for word, _ in tokens] for tokens in X]
 
 
 @pytest.fixture(scope="module")
