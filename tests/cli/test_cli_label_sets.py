@@ -8,6 +8,7 @@ import pytest
 
 from sparsecrf import CRF, InputError, Model, Recipe, Vocabulary
 from sparsecrf.encoding.recipe_file import read_settings
+from sparsecrf.encoding.unknown_labels import UNCERTAIN
 from sparsecrf.shards.dataset import encode_columns
 
 DATA = "the D\ncan N|V\nrusts V\n\nwe P\ncan ?\nfish N|V\n\nthe D\nfish N\n"
@@ -53,6 +54,21 @@ def test_cache_recipe_and_jsonl(files, program):
     options = ["-t", "t.txt", "--rho1", "0.1", "--rho2", "0.1", "--missing", "?", "--json", "-q", "--recipe", "r.toml"]
     found = summary(program("train", "train.jsonl", "-m", "m", *options))
     assert found["objective"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("cache", [[], ["--cache", "c"]])
+def test_init_takes_the_marks_of_the_model(files, program, cache):
+    """Without them, ? and N|V would be labels."""
+    summary(train(program, "--label-sets", "|"))
+    init = ["--rho1", "0.1", "--rho2", "0.1", "--init", "m", "--json", "-q"]
+    assert summary(program("train", "train.txt", "-m", "n", *init, *cache))["labels"] == 4
+    assert sorted(Model.load("n").labels) == ["D", "N", "P", "V"]
+    assert {name: Model.load("n").training[name] for name in UNCERTAIN} == {"missing": "?", "label_sets": "|"}
+    # Given options take precedence over those of the model.
+    given = program("train", "train.txt", "-m", "n", *init, "--label-sets", "/", "--missing", "none")
+    assert summary(given)["labels"] == 6
+    done = program("train", "train.txt", "-m", "n", *init, "--label-sets", "?")
+    assert (done.status, "that no label contains" in done.err) == (2, True)
 
 
 def test_labels_of_dev_data_that_are_sets_are_not_known(files, program):

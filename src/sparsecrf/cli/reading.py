@@ -15,6 +15,7 @@ from sparsecrf.cli.options import Inputs
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_setting
+from sparsecrf.encoding.unknown_labels import UNCERTAIN
 from sparsecrf.files.text import name_of
 from sparsecrf.model.format import FORMAT
 from sparsecrf.progress import progress, say
@@ -128,12 +129,14 @@ def recipe_of(model: Model) -> Recipe:
         scale = model.dense.scale[
             model.vectors.width
         ]  # the column that marks words without a vector is not standardised
+    marks: dict[str, Any] = {name: str(model.training.get(name, "")) for name in UNCERTAIN}
     return Recipe(
         format=str(model.training[FORMAT]) if FORMAT in model.training else None,
         vectors=model.vectors,
         vectors_scale=scale,
         start=model.vocabulary.start,
         encoding=model.training.get("encoding"),
+        **marks,
         labels=tuple(model.labels),
         lines=model.template,
     )

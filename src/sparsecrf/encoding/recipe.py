@@ -128,7 +128,8 @@ class Recipe:
         other = _PLAIN if like is None else like
         format = self._format_for(file, other)
         charset = replace(self, encoding=other.encoding if self.encoding is None else self.encoding).charset
-        self._check(format, charset, other)
+        marks: dict[str, Any] = {name: getattr(self, name) or getattr(other, name) for name in UNCERTAIN}
+        replace(self, **marks)._check(format, charset, other)
         vectors = self.word_vectors or other.word_vectors
         self._check_vectors(vectors, charset)
         lines = replace(self, bytes=self.bytes or charset.is_bytes).made(lambda: self._n_observed(file, format))
@@ -138,6 +139,7 @@ class Recipe:
             self,
             format=format.name,
             encoding=charset.name,
+            **marks,
             lines=lines,
             vectors=vectors,
             vectors_scale=other.vectors_scale if self.vectors_scale is None else self.vectors_scale,
