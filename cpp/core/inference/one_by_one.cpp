@@ -64,8 +64,8 @@ bool OneByOne::add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigr
     if (n_different_ >= kEnough || chain_.features().n_ngram() > 0) return false;
     if (!in_range(unigram) || !in_range(bigram)) return false;
     normalise(unigram);
-    chain_.rows().score(unigram, scores());
-    if (add_scored(bigram)) return true;
+    chain_.rows().score(unigram, scores_.data());
+    if (add_scored(scores_.data(), bigram)) return true;
     ++n_different_;
     return false;
 }
@@ -83,27 +83,46 @@ double* OneByOne::next() {
     return epsilon_.data() + length_ * stride();
 }
 
-void OneByOne::add_scores(double* epsilon) {
-    for (int y = 0; y < stride(); ++y) epsilon[y] += scores_[static_cast<std::size_t>(y)];
+void OneByOne::add_scores(const double* scores, double* epsilon) {
+    for (int y = 0; y < stride(); ++y) epsilon[y] += scores[y];
     ++length_;
 }
 
-// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
-bool OneByOne::add_scored(std::vector<Attribute>& bigram) {
+bool OneByOne::add_scored(const double* scores, std::vector<Attribute>& bigram) {
     normalise(bigram);
     const Tables* tables = tables_for(bigram);
     if (tables == nullptr) return false;
-    double* const epsilon = next();
-    if (length_ == 0) {
-        std::copy_n(tables->transition().start_score(), stride(), epsilon);
-    } else {
-        tables->transition().best(epsilon - stride(), epsilon, order_);
-    }
-    add_scores(epsilon);
+    add_scored(scores, *tables);
     return true;
 }
 
-void OneByOne::add_scored(std::span<const std::uint32_t> bigram, std::size_t n_common) {
+// epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
+void OneByOne::add_scored(const double* scores, const Tables& tables) {
+    double* const epsilon = next();
+    if (length_ == 0) {
+        std::copy_n(tables.transition().start_score(), stride(), epsilon);
+    } else {
+        tables.transition().best(epsilon - stride(), epsilon, order_);
+    }
+    add_scores(scores, epsilon);
+}
+
+bool OneByOne::add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common) {
+    if (pairs_) {
+        add_own(scores, bigram, n_common);
+        return true;
+    }
+    if (length_ > 1 && std::equal(bigram.begin(), bigram.end(), ids_.begin(), ids_.end())) {
+        add_scored(scores, *inner_);
+        return true;
+    }
+    ids_.assign(bigram.begin(), bigram.end());
+    list_.clear();
+    for (const std::uint32_t id : bigram) list_.push_back({id, 1.0});
+    return add_scored(scores, list_);
+}
+
+void OneByOne::add_own(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common) {
     double* const epsilon = next();
     const std::uint32_t matrix = pairs_->matrix(bigram.first(n_common));
     const std::span<const std::uint32_t> rest = bigram.subspan(n_common);
@@ -118,7 +137,7 @@ void OneByOne::add_scored(std::span<const std::uint32_t> bigram, std::size_t n_c
         kernels().maxplus(epsilon - stride(), m, Y, stride(), epsilon);
     }
     pairs_->undo(matrix);
-    add_scores(epsilon);
+    add_scores(scores, epsilon);
 }
 
 const double* OneByOne::column(std::int64_t t, std::int64_t y) {

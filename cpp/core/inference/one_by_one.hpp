@@ -30,14 +30,10 @@ class OneByOne {
     // handle the position and the caller must use Chain::viterbi: label n-grams, pairs that differ between positions,
     // invalid values.
     bool add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram);
-    // The same in two steps, for callers that compute the scores themselves: first fill scores() [Yp], padded with
-    // -infinity, then call add_scored, which returns false if pairs differ between positions and own_pairs is off.
-    double* scores() { return scores_.data(); }
-    bool add_scored(std::vector<Attribute>& bigram);
-    // The same with own_pairs, for attributes without values. The first n_common attributes are a list that recurs at
-    // many positions.
-    void add_scored(std::span<const std::uint32_t> bigram, std::size_t n_common);
-    bool own_pairs() const { return pairs_.has_value(); }
+    // The same for callers that compute the scores themselves and for attributes without values; scores: [Yp], padded
+    // with -infinity. The first n_common attributes are a list that recurs at many positions. Returns false if pairs
+    // differ between positions and own_pairs is off.
+    bool add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
     // The number of doubles per position.
     std::int64_t size() const { return stride(); }
     // Appends the best labels of the sequence, which must not be empty. Returns the margin: the difference between the
@@ -57,7 +53,10 @@ class OneByOne {
     };
     // epsilon of the next position, [Yp]
     double* next();
-    void add_scores(double* epsilon);
+    void add_scores(const double* scores, double* epsilon);
+    bool add_scored(const double* scores, std::vector<Attribute>& bigram);
+    void add_scored(const double* scores, const Tables& tables);
+    void add_own(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
     // lambda(., y) at position t, [Yp]
     const double* column(std::int64_t t, std::int64_t y);
     int stride() const { return static_cast<int>(scores_.size()); }  // Yp
@@ -77,6 +76,8 @@ class OneByOne {
     std::vector<std::uint32_t> rest_;
     AlignedVector<double> scores_, column_;  // [Yp]
     AlignedVector<double> zeros_;            // [Yp]
+    std::vector<std::uint32_t> ids_;         // most recent list without values, as given
+    std::vector<Attribute> list_;            // the same list with values
     std::vector<int> order_;                 // scratch for Transition::best
     int n_different_ = 0;                    // consecutive sequences that this class could not label
 };

@@ -20,6 +20,8 @@ void RowSum::finish() {
     n_ = 0;
 }
 
+void add_dense(const double* row, int n, double* s) { kernels().axpy(1.0, row, n, s); }
+
 UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),

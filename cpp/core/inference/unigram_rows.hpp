@@ -37,6 +37,9 @@ class RowSum {
     double values_[kAtATime];
 };
 
+// s += row, both [n], where n is padded
+void add_dense(const double* row, int n, double* s);
+
 class UnigramRows {
    public:
     UnigramRows() = default;  // no rows

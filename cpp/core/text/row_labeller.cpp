@@ -68,18 +68,13 @@ bool RowLabeller::label_quickly(const Rows& rows, std::vector<std::int32_t>& lab
     if (rows.length * decoder_.size() > kMostNumbers || !scores_.read(rows)) return false;
     decoder_.begin();
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        std::size_t n_common = scores_.score(t, decoder_.scores(), pairs_);
+        std::size_t n_common = 0;
+        const double* const scores = scores_.score(t, pairs_, n_common);
         if (t == 0 && !start_) {
             pairs_.clear();
             n_common = 0;
         }
-        if (decoder_.own_pairs()) {
-            decoder_.add_scored(pairs_, n_common);
-            continue;
-        }
-        plain_pairs_.clear();
-        for (const std::uint32_t id : pairs_) plain_pairs_.push_back({id, 1.0});
-        if (!decoder_.add_scored(plain_pairs_)) return false;
+        if (!decoder_.add_scored(scores, pairs_, n_common)) return false;
     }
     const std::size_t before = labels.size();
     if (decoder_.best(labels) > rounding(rows.length)) return true;

@@ -52,7 +52,6 @@ class RowLabeller {
     double terms_;    // m
     double largest_;  // D
     std::vector<std::uint32_t> pairs_;
-    std::vector<Attribute> plain_pairs_;
     std::atomic<std::int64_t>& n_repeated_;
 };
 
