@@ -121,16 +121,16 @@ def test_default_penalties_on_a_folder(folder: Path, tmp_path: Path, monkeypatch
 
     (folder / "dev.txt").write_text((folder / "test.txt").read_text())
     results = str(tmp_path / "results.jsonl")
-    parts = ["small", "grid", "auto", "crfsuite"]
+    parts = ["small", "default", "grid", "auto", "crfsuite"]
     monkeypatch.setattr(sys, "argv", ["measure.py", str(folder), "-o", results, "--parts", *parts])
     measure.main()
     rows = [json.loads(line) for line in Path(results).read_text().splitlines()]
-    assert [row["part"] for row in rows] == ["small", *["grid"] * 9, "auto", "crfsuite"]
+    assert [row["part"] for row in rows] == ["small", "default", *["grid"] * 8, "auto", "crfsuite"]
     assert all(0 < row["test"] <= 100 and row["weights"] > 0 for row in rows)
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["table.py", results, "--chosen", "made"])
     table.main()
     shown = capsys.readouterr().out
     assert shown.startswith("| rho1, rho2 | chosen on: dev | test |")
-    small, default = (row["test"] for row in rows[:2])  # the first of the grid
+    small, default = (row["test"] for row in rows[:2])
     assert f"default to small: {default - small:+.2f}" in shown
