@@ -7,10 +7,11 @@ little, because the command line loads it at startup.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from math import inf
-from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
 from sparsecrf.declared import THREADS, Declared
@@ -37,17 +38,23 @@ STOPPING, LONG_RUNS = "Stopping", "Long runs"  #: sections of the program's help
 Rho1Choice: TypeAlias = float | Literal["small", "auto"]
 
 
-def parsed_rho1(given: str | float) -> Rho1Choice:
-    """Convert the text of `--rho1` to its value."""
-    if given in (SMALL, AUTO):
-        return cast("Rho1Choice", given)
-    try:
-        rho1 = float(given)
-    except ValueError:
-        rho1 = -1.0
-    if not 0 <= rho1 < inf:
-        raise OptionError(f"expected a number of at least 0, {SMALL} or {AUTO}, found {given!r}")
-    return rho1
+def number_or(*words: str) -> Callable[[Any], Any]:
+    """Makes the function that converts the text of an option whose value is a number of at least 0 or one of these
+    words."""
+    expected = " or ".join([", ".join(["a number of at least 0", *words[:-1]]), words[-1]])
+
+    def parsed(given: Any) -> Any:
+        if given in words:
+            return given
+        try:
+            number = float(given)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < inf:
+            raise OptionError(f"expected {expected}, found {given!r}")
+        return number
+
+    return parsed
 
 
 def parsed_order(given: str | int | None) -> int | None:
@@ -181,7 +188,7 @@ class FitOptions(ModelOptions):
         f"L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights. {SMALL} sets the penalties of a small "
         f"model; {AUTO} chooses rho1 by the score on held-out data (--dev, or parts of TRAIN).",
         metavar=f"X|{SMALL}|{AUTO}",
-        parse=parsed_rho1,
+        parse=number_or(SMALL, AUTO),
     )
     rho2: float = option(RHO2, RHO2_OPTION)
     max_iter: int | None = option(None, "Stop after N iterations.", panel=STOPPING, metavar="N", min=1)

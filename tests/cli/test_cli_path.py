@@ -178,9 +178,9 @@ def test_a_number_for_rho2_means_that_number(files):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--rho2", "best", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'best'"),
-        (["--rho2", "-1", "--dev", "dev.txt"], "expected a number of at least 0, or search, found '-1'"),
-        (["--rho2", "nan", "--dev", "dev.txt"], "expected a number of at least 0, or search, found 'nan'"),
+        (["--rho2", "best", "--dev", "dev.txt"], "expected a number of at least 0 or search, found 'best'"),
+        (["--rho2", "-1", "--dev", "dev.txt"], "expected a number of at least 0 or search, found '-1'"),
+        (["--rho2", "nan", "--dev", "dev.txt"], "expected a number of at least 0 or search, found 'nan'"),
         (["--rho2", "search"], "--rho2 search needs --dev"),
         (["--rho2", "search", "--dev", "dev.txt", "--n-rho", "3"], "--rho2 search cannot be combined with --n-rho 3"),
     ],

@@ -7,7 +7,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,9 +15,8 @@ import typer
 from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
 from sparsecrf.cli.train import RunOptions
-from sparsecrf.compatibility import OptionError
 from sparsecrf.defaults import N_RHO, ORDER, RHO1, RHO2, RHO_MIN_RATIO, SEARCH
-from sparsecrf.options import ModelOptions, option
+from sparsecrf.options import ModelOptions, number_or, option
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path, Point, Score
@@ -40,19 +39,6 @@ COLUMNS = (
 )
 
 
-def _number_or_search(text: str | float) -> float | str:
-    """Convert the text of --rho2 to its value."""
-    if text == SEARCH:
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < inf:
-        raise OptionError(f"expected a number of at least 0, or {SEARCH}, found {text!r}")
-    return value
-
-
 @dataclass(frozen=True)
 class PathOptions(ModelOptions):
     """Options that go to `sparsecrf.path.path` unchanged, under the same names."""
@@ -72,7 +58,7 @@ class PathOptions(ModelOptions):
         RHO2,
         f"L2 penalty: rho2/2 |w|^2. {SEARCH} finds the best pair of rho1 and rho2 on --dev.",
         metavar=f"X|{SEARCH}",
-        parse=_number_or_search,
+        parse=number_or(SEARCH),
     )
 
 
