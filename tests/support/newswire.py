@@ -96,3 +96,12 @@ def sentences(n, seed=0):
     """n sentences; the names that are known are the same for every n."""
     grammar = _Grammar(random.Random(seed))
     return [grammar.sentence() for _ in range(n)]
+
+
+def sent2labels(sent):
+    return [label for _, _, label in sent]
+
+
+def print_transitions(trans_features):
+    for (label_from, label_to), weight in trans_features:
+        print(f"{label_from:<6} -> {label_to:<7} {weight:0.6f}")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pycrfsuite as real
 import pytest
 from crfsuite_objective import crfsuite_objective
-from newswire import sentences
+from newswire import print_transitions, sent2labels, sentences
 from sklearn.metrics import classification_report, f1_score
 from sklearn.preprocessing import LabelBinarizer
 
@@ -53,10 +53,6 @@ def sent2features(sent):
     return [word2features(sent, i) for i in range(len(sent))]
 
 
-def sent2labels(sent):
-    return [label for _, _, label in sent]
-
-
 def bio_classification_report(y_true, y_pred):
     lb = LabelBinarizer()
     y_true_combined = lb.fit_transform(list(chain.from_iterable(y_true)))
@@ -65,11 +61,6 @@ def bio_classification_report(y_true, y_pred):
     class_indices = {cls: idx for idx, cls in enumerate(lb.classes_)}
     labels = [class_indices[cls] for cls in tagset]
     return classification_report(y_true_combined, y_pred_combined, labels=labels, target_names=tagset, zero_division=0)
-
-
-def print_transitions(trans_features):
-    for (label_from, label_to), weight in trans_features:
-        print(f"{label_from:<6} -> {label_to:<7} {weight:0.6f}")
 
 
 def print_state_features(state_features):

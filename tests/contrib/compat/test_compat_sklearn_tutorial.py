@@ -9,7 +9,7 @@ import sklearn_crfsuite as real
 import sklearn_crfsuite.metrics
 import sklearn_crfsuite.scorers
 from crfsuite_objective import crfsuite_objective
-from newswire import sentences
+from newswire import print_transitions, sent2labels, sentences
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import RandomizedSearchCV, cross_val_score
 
@@ -57,17 +57,8 @@ def sent2features(sent):
     return [word2features(sent, i) for i in range(len(sent))]
 
 
-def sent2labels(sent):
-    return [label for _, _, label in sent]
-
-
 X_TRAIN, Y_TRAIN = [sent2features(s) for s in TRAIN], [sent2labels(s) for s in TRAIN]
 X_TEST, Y_TEST = [sent2features(s) for s in TEST], [sent2labels(s) for s in TEST]
-
-
-def print_transitions(trans_features):
-    for (label_from, label_to), weight in trans_features:
-        print(f"{label_from:<6} -> {label_to:<7} {weight:0.6f}")
 
 
 def print_state_features(state_features):
