@@ -103,7 +103,7 @@ experiments: .venv/installed
 experiments-pages: .venv/installed
 	PYTHONPATH=. .venv/bin/python -m experiments.run --write $(if $(OUT),--out $(OUT))
 
-lint: .venv/installed .venv/linters
+lint: .venv/installed .venv/lint
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -112,7 +112,7 @@ lint: .venv/installed .venv/linters
 	@if nm -C build/venv/CMakeFiles/sparsecrf_core.dir/cpp/core/simd/kernels_avx*.o 2>/dev/null | grep ' [WVu] '; \
 	then echo "kernels_avx*.cpp export the inline functions above: make them static or anonymous"; exit 1; fi
 
-format: .venv/linters
+format: .venv/lint
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 	.venv/bin/clang-format -i $(CPP_FILES)
@@ -140,20 +140,8 @@ clean:
 .venv/installed: .venv/package .venv/test-packages
 	touch $@
 
-.venv/linters: .venv/tools
-	.venv/bin/python -m pip install --quiet --group lint
-	touch $@
-
-.venv/peers: .venv/tools
-	.venv/bin/python -m pip install --quiet --group peers
-	touch $@
-
-.venv/coverage: .venv/tools
-	.venv/bin/python -m pip install --quiet --group coverage
-	touch $@
-
-.venv/browser: .venv/tools
-	.venv/bin/python -m pip install --quiet --group browser
+.venv/lint .venv/peers .venv/coverage .venv/browser: .venv/%: .venv/tools
+	.venv/bin/python -m pip install --quiet --group $*
 	touch $@
 
 # Chromium is the system's: it is installed if there is none and that can be done without asking.
@@ -170,12 +158,8 @@ chromium:
 			"installed from here. Install it (Debian: apt-get install chromium) and try again." >&2; exit 1; \
 	fi
 
-.venv/spacy: .venv/installed
-	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[spacy]"
-	touch $@
-
-.venv/docs: .venv/installed
-	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[docs]"
+.venv/spacy .venv/docs: .venv/%: .venv/installed
+	.venv/bin/python -m pip install --quiet --no-build-isolation -C build-dir=build/venv ".[$*]"
 	touch $@
 
 # ---- AddressSanitizer and UBSan (GCC on Linux). Python itself is not built with them, so their libraries are loaded
