@@ -155,9 +155,12 @@ def test_any_number_of_threads_and_wrong_arguments():
     listed = np.arange(known.size)
     options = {"rho1": 0.3, "rho2": 0.05, "sweeps": 5, "max_entries": 10**6}
     corpus = problem.corpus()
-    one, three = (Oracle(corpus, n).sequence_factors(known.feature_set, w, listed, g, **options) for n in (1, 3))
-    assert one[0] == three[0]
-    np.testing.assert_array_equal(one[1], three[1])
+    one, *others = (
+        Oracle(corpus, n).sequence_factors(known.feature_set, w, listed, g, **options) for n in (1, 2, 3, 8)
+    )
+    for other in others:
+        assert one[0] == other[0]
+        np.testing.assert_array_equal(one[1], other[1])
     # Sequences that do not fit keep the factor 1: the entropy of the model itself.
     loss, _ = objective.loss_grad(known, w)
     none = Oracle(corpus, 1).sequence_factors(known.feature_set, w, listed, g, **{**options, "max_entries": 0})

@@ -1,17 +1,13 @@
 #include "core/training/two_loop.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <vector>
 
-#include "core/base/compensated_sum.hpp"
-#include "core/base/parallel.hpp"
+#include "core/base/sum_of_blocks.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kBlock = 1024;  // numbers: four vectors of a block fit in the L1 cache
 constexpr int kBlocksAtATime = 16;
 
 // d += f x over n numbers, and x . d.
@@ -28,20 +24,6 @@ double inner(const double* x, const double* d, std::size_t n) {
     return sum;
 }
 
-// The sum of part(first, n) over blocks of n numbers each; part may modify its block.
-template <class Part>
-double sum_of_blocks(std::size_t size, int threads, std::vector<double>& sums, Part part) {
-    const std::size_t n_blocks = (size + kBlock - 1) / kBlock;
-    sums.resize(n_blocks);
-    parallel_for(static_cast<std::int64_t>(n_blocks), threads, kBlocksAtATime, [&](int, std::int64_t b) {
-        const std::size_t first = static_cast<std::size_t>(b) * kBlock;
-        sums[static_cast<std::size_t>(b)] = part(first, std::min(kBlock, size - first));
-    });
-    CompensatedSum sum;
-    for (const double x : sums) sum.add(x);
-    return sum.value();
-}
-
 }  // namespace
 
 void two_loop_back(const StepPairs& pairs, int threads, std::span<double> d, std::span<double> a) {
@@ -52,14 +34,14 @@ void two_loop_back(const StepPairs& pairs, int threads, std::span<double> d, std
         if (pairs.ridge != 0.0) add(-a[i] * pairs.ridge, pairs.s.data() + i * K + first, n, d.data() + first);
     };
     for (std::size_t i = m; i-- > 0;) {
-        const double product = sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
+        const double product = sum_of_blocks(K, threads, kBlocksAtATime, sums, [&](std::size_t first, std::size_t n) {
             if (i + 1 < m) change(i + 1, first, n);
             return inner(pairs.s.data() + i * K + first, d.data() + first, n);
         });
         a[i] = product / pairs.curvature[i];
     }
     if (m == 0) return;
-    sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
+    sum_of_blocks(K, threads, kBlocksAtATime, sums, [&](std::size_t first, std::size_t n) {
         change(0, first, n);
         return 0.0;
     });
@@ -73,7 +55,7 @@ void two_loop_forth(const StepPairs& pairs, std::span<const double> a, int threa
         add(factor, pairs.s.data() + i * K + first, n, d.data() + first);
     };
     for (std::size_t i = 0; i < m; ++i) {
-        const double product = sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
+        const double product = sum_of_blocks(K, threads, kBlocksAtATime, sums, [&](std::size_t first, std::size_t n) {
             if (i > 0) change(i - 1, first, n);
             const double of_y = inner(pairs.y.data() + i * K + first, d.data() + first, n);
             if (pairs.ridge == 0.0) return of_y;
@@ -82,7 +64,7 @@ void two_loop_forth(const StepPairs& pairs, std::span<const double> a, int threa
         factor = a[i] - product / pairs.curvature[i];
     }
     if (m == 0) return;
-    sum_of_blocks(K, threads, sums, [&](std::size_t first, std::size_t n) {
+    sum_of_blocks(K, threads, kBlocksAtATime, sums, [&](std::size_t first, std::size_t n) {
         change(m - 1, first, n);
         return 0.0;
     });

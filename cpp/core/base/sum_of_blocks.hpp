@@ -1,0 +1,32 @@
+// Sums that threads share: over blocks of fixed size, whose sums are added in order, so that they are bit-identical for
+// any number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/compensated_sum.hpp"
+#include "core/base/parallel.hpp"
+
+namespace sparsecrf {
+
+inline constexpr std::size_t kSumBlock = 1024;  // numbers: four vectors of a block fit in the L1 cache
+
+// The sum of part(first, n) over blocks of n numbers each, of which a thread takes `at_a_time`. part may modify its
+// block. `sums`: scratch space.
+template <class Part>
+double sum_of_blocks(std::size_t size, int threads, int at_a_time, std::vector<double>& sums, Part part) {
+    const std::size_t n_blocks = (size + kSumBlock - 1) / kSumBlock;
+    sums.resize(n_blocks);
+    parallel_for(static_cast<std::int64_t>(n_blocks), threads, at_a_time, [&](int, std::int64_t b) {
+        const std::size_t first = static_cast<std::size_t>(b) * kSumBlock;
+        sums[static_cast<std::size_t>(b)] = part(first, std::min(kSumBlock, size - first));
+    });
+    CompensatedSum sum;
+    for (const double x : sums) sum.add(x);
+    return sum.value();
+}
+
+}  // namespace sparsecrf

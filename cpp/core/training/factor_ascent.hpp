@@ -1,0 +1,87 @@
+// Coordinate ascent on the factors s_i of sequences (sequence_factors.cpp), on all threads:
+//
+//     D(s) = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1_k, 0)^2 / (2 rho2),        G(s) = G(1) + sum_i (s_i - 1) w_i g_i
+//
+// A sweep visits the sequences in blocks, and blocks in rounds of eight. The blocks of a round start from the same G, so
+// that threads can share them; within a block each sequence sees the changes of those before it, and after the round
+// all changes are added to G in order. So the result does not depend on the number of threads. As in dual_step.hpp,
+// changes of different blocks must not overshoot together: with n_k blocks of the round that contain feature k, a block
+// counts its change of G_k m_k times. m_k = n_k is safe by convexity; at first m_k = (n_k + 1) / 2. In terms of
+// G_k / sqrt(m_k), rho1_k / sqrt(m_k) and sqrt(m_k) w_i g_ik, the sums of a line search look as they do for one block.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/aligned.hpp"
+
+namespace sparsecrf {
+
+// H((1 - s) delta(y) + s p) with weight w, where h = H(p) and q = p(y):
+//
+//     w { - a log a - (1 - q) s log s + s (h + q log q) },        a = 1 - s + s q
+struct MixedEntropy {
+    double weight, h, q;
+
+    double at(double s) const;
+    double slope(double s) const;
+    double curvature(double s) const;  // of -H, at least 0
+};
+
+// w_i g_i without small terms: the indices of features, and values.
+struct SequenceGradient {
+    std::vector<std::uint32_t> place;
+    std::vector<float> value;
+};
+
+class FactorAscent {
+   public:
+    // free: the items whose factors may change, in ascending order, with the gradient of each. entropy: [items].
+    // rho1: [L]. Keeps references to entropy and rho1.
+    FactorAscent(std::vector<std::size_t> free, std::vector<SequenceGradient> gradients,
+                 std::span<const MixedEntropy> entropy, std::span<const double> rho1, double rho2, int threads);
+
+    // Raises D by at most this many sweeps. s: [items]; G: [L] at s, updated approximately.
+    void ascend(int sweeps, std::span<double> s, std::span<double> G);
+
+   private:
+    static constexpr std::size_t kBlocks = 8;  // blocks of a round
+    struct Block {
+        std::size_t first, end;            // indices of `free_`
+        std::vector<std::uint32_t> place;  // [n] distinct features, ascending; gradients have indices into this list
+        std::vector<double> inverse;       // [n] 1 / sqrt(m)
+    };
+    // Scratch of a block of a round.
+    struct Cell {
+        double G, rho1;  // both / sqrt(m)
+    };
+    struct Slot {
+        std::vector<Cell> cells;              // [n]
+        std::vector<double> change;           // [n] change of G
+        AlignedVector<double> G, part, rho1;  // of the features that matter to one sequence
+    };
+
+    void count_times(bool safely);
+    void sweep(const Block& block, bool all, std::span<const double> G, std::span<double> s, Slot& slot);
+    double improved(const SequenceGradient& gradient, const MixedEntropy& entropy, double s, Slot& slot) const;
+    void add(std::span<const Block> blocks, std::size_t share, std::span<double> G) const;
+
+    const std::vector<std::size_t> free_;
+    std::vector<SequenceGradient> gradients_;  // [free] times sqrt(m)
+    std::vector<char> resting_;                // [free] whether s stayed at 1 in the last full sweep
+    const std::span<const MixedEntropy> entropy_;
+    const std::span<const double> rho1_;
+    const double rho2_;
+    const int threads_;
+    std::vector<Block> blocks_;
+    std::array<Slot, kBlocks> slots_;
+};
+
+// D, given G(s).
+double factor_bound(std::span<const MixedEntropy> entropy, std::span<const double> s, std::span<const double> rho1,
+                    double rho2, std::span<const double> G, int threads);
+
+}  // namespace sparsecrf
