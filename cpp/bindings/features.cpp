@@ -165,7 +165,7 @@ void bind_features(nb::module_& m) {
         .def_static(
             "observed",
             [](const Corpus& corpus, const LabelParts* parts, bool zeros, int threads) {
-                const int n = resolve_threads(checked_threads(threads));
+                const int n = checked_threads(threads);
                 const WithoutGil unlocked;
                 return FeatureSet::observed(corpus, shared(parts), zeros, n);
             },

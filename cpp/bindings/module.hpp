@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/error.hpp"
+#include "core/base/thread_pool.hpp"
 #include "core/inference/transition.hpp"
 #include "gil.hpp"
 
@@ -35,7 +36,7 @@ inline Kernel kernel_named(const std::string& name) {
 
 inline int checked_threads(int threads) {
     if (threads < 0) throw InputError(message("threads: expected 0 (all cores) or more, found ", threads));
-    return threads;
+    return resolve_threads(threads);
 }
 
 }  // namespace sparsecrf::bindings

@@ -10,6 +10,7 @@
 #include "arrays.hpp"
 #include "callback.hpp"
 #include "core/simd/kernels.hpp"
+#include "core/training/compact_form.hpp"
 #include "core/training/groups.hpp"
 #include "core/training/online.hpp"
 #include "core/training/quadratic.hpp"
@@ -52,7 +53,7 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
                            Array2<double> block, double scale, int subtracted, double rho1, double rho2, double radius,
                            double tolerance, int max_sweeps, std::optional<Array2<std::int32_t>> group,
                            std::optional<Array1<double>> eta, std::optional<Array1<double>> rho1_of,
-                           std::optional<Array1<double>> unit) {
+                           std::optional<Array1<double>> unit, int threads) {
     const std::size_t n = w.size();
     if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
         throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
@@ -87,9 +88,10 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
     expect_length(unit, n, "unit");
     Result<double, 1> d = make<double, 1>({n});
     std::fill_n(d.data(), n, 0.0);
-    const Quadratic model{view(g),     view(w), view(diagonal), view(parent),  view(coupling), view(place),
-                          view(block), scale,   width,          view(factors), rank,           subtracted,
-                          rho1,        rho2,    view(rho1_of),  view(unit)};
+    const Quadratic model{
+        view(g),       view(w),    view(diagonal),          view(parent), view(coupling), view(place), view(block),
+        scale,         width,      view(factors),           rank,         subtracted,     rho1,        rho2,
+        view(rho1_of), view(unit), checked_threads(threads)};
     const GroupLevels levels{view(group), view(eta)};
     const WithoutGil unlocked;
     if (levels.group.empty()) {
@@ -140,6 +142,59 @@ void bind_two_loop(nb::module_& m) {
         },
         array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), array("a"), nb::arg("threads"),
         "The second loop, from the first pair to the last: d changes by (a - z.d / s.z) s.");
+}
+
+// ---- The compact form
+void bind_compact_form(nb::module_& m) {
+    m.def(
+        "row_products",
+        [](Array2<double> a, Array2<double> b, int threads) {
+            if (a.shape(1) != b.shape(1)) {
+                throw InputError(
+                    message("products of rows: expected rows of ", a.shape(1), " numbers, found ", b.shape(1)));
+            }
+            const int n = checked_threads(threads);
+            Result<double, 2> out = make<double, 2>({a.shape(0), b.shape(0)});
+            const WithoutGil unlocked;
+            row_products(view(a), view(b), a.shape(1), n, span_of(out));
+            return out;
+        },
+        array("a"), array("b"), nb::arg("threads"), "a b', by fixed blocks of columns.");
+    m.def(
+        "combine_columns",
+        [](Array2<double> a, Array2<double> b, Array1<std::int64_t> chosen, Array2<double> c, int threads) {
+            const std::size_t m = a.shape(0), K = a.shape(1);
+            if (b.shape(0) != m || b.shape(1) != K || c.shape(0) != 2 * m || c.shape(1) % kLanes != 0) {
+                throw InputError(message("columns of [a', b'] c: expected ", m, " rows of ", K, " numbers in b and ",
+                                         2 * m, " rows in c, a multiple of ", kLanes, " numbers each, found ",
+                                         b.shape(0), " of ", b.shape(1), " and ", c.shape(0), " of ", c.shape(1)));
+            }
+            for (const std::int64_t k : view(chosen)) {
+                if (k >= 0 && static_cast<std::size_t>(k) < K) continue;
+                throw InputError(message("chosen: expected numbers from 0 to ", K, " - 1, found ", k));
+            }
+            const int n = checked_threads(threads);
+            Result<double, 2> out = make<double, 2>({chosen.size(), c.shape(1)});
+            const WithoutGil unlocked;
+            combine_columns(view(a), view(b), K, view(chosen), view(c), static_cast<int>(c.shape(1)), n, span_of(out));
+            return out;
+        },
+        array("a"), array("b"), array("chosen"), array("c"), nb::arg("threads"), "The chosen rows of [a', b'] c.");
+    m.def(
+        "times_matrix",
+        [](Array2<double> s, Array2<double> matrix, int threads) {
+            if (s.shape(1) != matrix.shape(0) || matrix.shape(1) % kLanes != 0) {
+                throw InputError(message("s M: expected ", s.shape(1), " rows of a multiple of ", kLanes,
+                                         " numbers, found ", matrix.shape(0), " of ", matrix.shape(1)));
+            }
+            const int n = checked_threads(threads);
+            Result<double, 2> out = make<double, 2>({s.shape(0), matrix.shape(1)});
+            std::fill_n(out.data(), out.size(), 0.0);
+            const WithoutGil unlocked;
+            times_matrix(view(s), view(matrix), matrix.shape(0), static_cast<int>(matrix.shape(1)), n, span_of(out));
+            return out;
+        },
+        array("s"), array("matrix"), nb::arg("threads"), "Vectors (rows of s) times a matrix.");
 }
 
 void bind_sgd(nb::module_& m) {
@@ -243,7 +298,7 @@ void bind_solvers(nb::module_& m) {
           array("coupling"), array("factors"), array("place"), array("block"), nb::arg("scale"), nb::kw_only(),
           nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"), nb::arg("tolerance"),
           nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
-          nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(),
+          nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(), nb::arg("threads") = 1,
           "The step d that minimizes g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\n"
           "With the group of each feature at each level, fine to coarse (-1: none; numbered by level), "
           "and the weights of groups, adds sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may replace "
@@ -258,6 +313,7 @@ void bind_solvers(nb::module_& m) {
         [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, nb::arg("corpus"),
         "The number of sequences that contain each attribute.");
     bind_two_loop(m);
+    bind_compact_form(m);
     nb::class_<Sbcd>(m, "Sbcd", "Blockwise coordinate descent over a labelled corpus.")
         .def(
             "__init__",

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from sparsecrf._core import LANES
+from sparsecrf._core import LANES, InputError, combine_columns, row_products, times_matrix
 from sparsecrf.training.penalty import ElasticNet
 from sparsecrf.training.solvers.local_model import Block, LocalModel
 from sparsecrf.training.solvers.pairs import Pairs
@@ -102,3 +102,48 @@ def test_the_inner_problem_with_a_block(model, free, factor):
     residual = penalty.subgradient(w + d, slope)[free]
     assert np.abs(d).max() < 1.0  # within the radius, so that the conditions are those of the free problem
     assert_allclose(residual, 0.0, atol=1e-8)
+
+
+def test_a_block_of_several_tiles_on_any_number_of_threads():
+    """Changes of other tiles of the block's product are made later, by several threads."""
+    rng, n, penalty = np.random.default_rng(13), 600, ElasticNet(0.4, 0.2)
+    curvature = rng.normal(size=(n, 2 * n)) / np.sqrt(2 * n)
+    matrix = np.zeros((n, n + -n % LANES))
+    matrix[:, :n] = curvature @ curvature.T + np.eye(n)
+    diagonal = np.append(np.diag(matrix), np.ones(5))  # the last five features are outside of the block
+    row = np.append(rng.permutation(n), np.full(5, -1)).astype(np.int32)
+    diagonal[:n] = diagonal[row[:n]]
+    model = LocalModel(diagonal, np.full(n + 5, -1, dtype=np.int32), np.zeros(n + 5), Block(row, matrix))
+    g, w, free = 0.5 * rng.normal(size=n + 5), np.zeros(n + 5), np.arange(n + 5)
+    one, *others = (
+        model._replace(threads=threads).minimize(penalty, w, g, free, tolerance=1e-12) for threads in (1, 2, 3, 8)
+    )
+    for other in others:
+        assert_array_equal(one, other)
+    residual = penalty.subgradient(w + one, g + dense_with_block(model) @ one)
+    assert np.abs(one).max() < 1.0
+    assert_allclose(residual, 0.0, atol=1e-8)
+
+
+def test_products_of_the_compact_form():
+    rng = np.random.default_rng(14)
+    a, b, chosen = rng.normal(size=(3, 1100)), rng.normal(size=(3, 1100)), np.array([0, 7, 1099, 513])
+    c, s, matrix = rng.normal(size=(6, 2 * LANES)), rng.normal(size=(2, 130)), rng.normal(size=(130, 136))
+    expected = a @ b.T, np.vstack([a, b]).T[chosen] @ c, s @ matrix
+    products = [
+        (row_products(a, b, n), combine_columns(a, b, chosen, c, n), times_matrix(s, matrix, n))
+        for n in (1, 2, 3, 8, 0)
+    ]
+    for found in products:
+        for one, other, right in zip(products[0], found, expected, strict=True):
+            assert_array_equal(one, other)
+            assert_allclose(other, right, rtol=1e-11, atol=1e-12)
+    assert row_products(a[:, :0], b[:, :0], 2).tolist() == [[0.0] * 3] * 3
+    with pytest.raises(InputError, match="products of rows"):
+        row_products(a, b[:, 1:].copy(), 1)
+    with pytest.raises(InputError, match="6 rows in c"):
+        combine_columns(a, b, chosen, c[1:], 1)
+    with pytest.raises(InputError, match="found 1100"):
+        combine_columns(a, b, chosen + 1, c, 1)
+    with pytest.raises(InputError, match="130 rows"):
+        times_matrix(s, matrix[1:], 1)

@@ -31,6 +31,7 @@ struct Quadratic {
     // [K] the typical size of the values of each feature's attribute; empty means 1. Weights are measured in 1 / unit,
     // slopes in unit.
     std::span<const double> unit = {};
+    int threads = 1;
     double unit_of(std::size_t k) const { return unit.empty() ? 1.0 : unit[k]; }
 };
 

@@ -8,12 +8,13 @@ belongs to the lambda.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import RADIUS, RIDGE, minimize_quadratic
+from sparsecrf._core import RADIUS, RIDGE, minimize_quadratic, times_matrix
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.forest import Forest
@@ -30,11 +31,11 @@ class Block(NamedTuple):
     row: NDArray[np.int32]  #: [K] the row of each feature of the working set; -1 if none
     matrix: Floats  #: [M, Mp] symmetric, rows padded with zeros as the core needs it
 
-    def times(self, s: Floats, rows: NDArray[np.int32]) -> Floats:
+    def times(self, s: Floats, rows: NDArray[np.int32], threads: int) -> Floats:
         """The matrix times vectors (last axis) that are zero outside these rows; the result has the same rows."""
-        whole = np.zeros((*s.shape[:-1], len(self.matrix)))
-        whole[..., rows] = s
-        found: Floats = (whole @ self.matrix)[..., rows]
+        whole = np.zeros((math.prod(s.shape[:-1]), len(self.matrix)))
+        whole[:, rows] = s
+        found: Floats = times_matrix(whole, self.matrix, threads)[:, rows].reshape(s.shape)
         return found
 
 
@@ -50,10 +51,17 @@ class LocalModel(NamedTuple):
     block: Block | None = None  #: features with a full matrix instead of diagonal and coupling
     scale: float = 1.0  #: factor on that matrix
     unit: Floats | float = 1.0  #: [K] the size of the values of each feature's attribute, or one number for all
+    threads: int = 1
 
     @classmethod
     def at(
-        cls, known: WorkingSet, g: Floats, h: Floats, ridge: Floats | float | None = None, unit: Floats | float = 1.0
+        cls,
+        known: WorkingSet,
+        g: Floats,
+        h: Floats,
+        ridge: Floats | float | None = None,
+        unit: Floats | float = 1.0,
+        threads: int = 1,
     ) -> LocalModel:
         """`ridge`: added to the curvature; None means RIDGE unit^2."""
         q = np.abs(h)
@@ -63,7 +71,7 @@ class LocalModel(NamedTuple):
         above, place = _distinct(parent[child], known.size)
         # Parents have no parents themselves: only their diagonal is needed.
         q[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above)))
-        return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit)
+        return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit, threads=threads)
 
     def with_block(self, block: Block) -> LocalModel:
         """B0 with the matrix of a block, and no curvature between the features of the block and other features."""
@@ -72,18 +80,18 @@ class LocalModel(NamedTuple):
         parent, coupling = np.where(alone, np.int32(-1), self.parent), np.where(alone, 0.0, self.coupling)
         diagonal = self.diagonal.copy()
         diagonal[inside[:-1]] = block.matrix[block.row[inside[:-1]], block.row[inside[:-1]]]
-        return LocalModel(diagonal, parent, coupling, block, unit=self.unit)
+        return self._replace(diagonal=diagonal, parent=parent, coupling=coupling, block=block)
 
     def scaled(self, factor: float) -> LocalModel:
-        factors = factor * self.diagonal, self.parent, factor * self.coupling, self.block, factor * self.scale
-        return LocalModel(*factors, self.unit)
+        diagonal, coupling = factor * self.diagonal, factor * self.coupling
+        return self._replace(diagonal=diagonal, coupling=coupling, scale=factor * self.scale)
 
     def times(self, s: Floats) -> Floats:
         """B0 s, for vectors along the last axis."""
         out = self.diagonal * s
         if self.block is not None:
             inside = np.flatnonzero(self.block.row >= 0)
-            out[..., inside] = self.scale * self.block.times(s[..., inside], self.block.row[inside])
+            out[..., inside] = self.scale * self.block.times(s[..., inside], self.block.row[inside], self.threads)
         child = np.flatnonzero(self.parent >= 0)
         parent, coupling = self.parent[child], self.coupling[child]
         out[..., child] += coupling * s[..., parent]
@@ -146,6 +154,7 @@ class LocalModel(NamedTuple):
             max_sweeps=60,
             **_more_of(penalty, free, len(w)),
             unit=None if isinstance(self.unit, float) else self.unit[free],
+            threads=self.threads,
         )
         return d
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsecrf._core import LANES, RADIUS, RIDGE
+from sparsecrf._core import LANES, RADIUS, RIDGE, combine_columns, row_products
 from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet, place_among
 from sparsecrf.training.objective import Objective
@@ -140,7 +140,7 @@ class Proximal:
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # A feature whose count is not well above rho1 gets no weight, so a lower curvature would be misleading.
         ridge = np.maximum(RIDGE * unit**2, 2 * self.objective.penalty.rho1 * unit)
-        model = LocalModel.at(known, point.g, h, ridge, unit)
+        model = LocalModel.at(known, point.g, h, ridge, unit, self.objective.threads)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
             del expected, h  # every vector is as long as the space: keep as few as possible at a time
@@ -158,9 +158,7 @@ class Proximal:
             row = place_among(known.numbers, self.block).astype(np.int32)
             model = model.with_block(Block(row, self.curvature))
         model = self._rescaled(model, least)
-        if not len(s):
-            return model.minimize(penalty, point.w, point.g, free, tolerance=_INNER_TOLERANCE)
-        factors, subtracted = _factors(s, y, model.times(s), free)
+        factors, subtracted = _factors(s, y, model.times(s), free, model.threads) if len(s) else (None, 0)
         return model.minimize(penalty, point.w, point.g, free, factors, subtracted, _INNER_TOLERANCE)
 
     def _renew_block(
@@ -207,22 +205,18 @@ def _smooth_direction(model: LocalModel, gradient: Floats, rho2: float, pairs: P
     return bounded if gradient @ bounded < 0 else d * (RADIUS / np.abs(d * model.unit).max(initial=RADIUS))
 
 
-def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64]) -> tuple[Floats, int]:
+def _factors(s: Floats, y: Floats, b0_s: Floats, free: NDArray[np.int64], threads: int) -> tuple[Floats, int]:
     """[P, Q] with B = B0 - P P' + Q Q' on the free features, and the number of columns of P, from the eigenvectors of
     the middle matrix."""
-    s_y = s @ y.T
+    s_y = row_products(s, y, threads)
     lower = np.tril(s_y, -1)
-    middle = np.block([[s @ b0_s.T, lower], [lower.T, -np.diag(np.diag(s_y))]])
+    middle = np.block([[row_products(s, b0_s, threads), lower], [lower.T, -np.diag(np.diag(s_y))]])
     scale = 1.0 / np.sqrt(np.abs(np.diag(middle)))
     values, vectors = np.linalg.eigh(scale[:, None] * middle * scale)
     vectors *= scale[:, None] / np.sqrt(np.abs(values))
     positive, negative = _padded(vectors[:, values > 0]), _padded(vectors[:, values < 0])
-    # Written in place: copies would be the peak memory of a run.
-    u = np.empty((2 * len(s), len(free)))
-    np.take(b0_s, free, axis=1, out=u[: len(s)], mode="clip")
-    del b0_s
-    np.take(y, free, axis=1, out=u[len(s) :], mode="clip")
-    return u.T @ np.concatenate([positive, negative], axis=1), positive.shape[1]
+    both = np.ascontiguousarray(np.concatenate([positive, negative], axis=1))
+    return combine_columns(b0_s, y, free, both, threads), positive.shape[1]
 
 
 def _padded(x: Floats) -> Floats:
