@@ -46,11 +46,12 @@ def jsonl(sentences=SENTENCES):
 )
 def test_input_of_another_kind(program, format, same, unlike):
     program.write(train_txt=same, unlike_txt=unlike)
-    penalties = ("--rho1", "0.01", "--rho2", "0.01")
+    # At the optimum, so that the number of known attributes does not depend on where the solver stops.
+    penalties = ("--rho1", "0.01", "--rho2", "0.01", "--tol", "1e-6")
     assert program("train", "train.txt", "--format", format, "-m", "m", *penalties).status == 0
     done = program("label", "-m", "m", "unlike.txt")
     assert done.status == 0  # it is labelled all the same
-    assert f"unlike.txt: the model knows {16 if format == 'jsonl' else 1} of the " in done.err
+    assert f"unlike.txt: the model knows {15 if format == 'jsonl' else 1} of the " in done.err
     assert REMARK in done.err
     assert REMARK in program("label", "-m", "m", stdin=unlike.encode()).err
     assert REMARK not in program("label", "-m", "m", "unlike.txt", "-q").err
