@@ -37,9 +37,11 @@ def test_words_beyond_what_is_kept():
     assert found[: len(sequences)] == found[-len(sequences) :] == expected
 
 
-def test_lines_beyond_what_is_kept():
-    """Lines of files are forgotten after 32,768, and with them the numbers of their words."""
-    model, sequences = row_model(3, conditions=False)
+@pytest.mark.parametrize("seed", [1, 3])
+def test_lines_beyond_what_is_kept(seed):
+    """Lines of files are forgotten after 32,768, and with them the numbers of their words. Ties are decided in a corpus,
+    whose encoder has words of its own."""
+    model, sequences = row_model(seed, conditions=False)
     expected = [by_corpus(model, rows) for rows in sequences]
     many = [[["a", "b", str(k)] for k in range(first, first + 100)] for first in range(0, 33_000, 100)]
     some = [[[*row, "?"] for row in rows] for rows in sequences]
@@ -47,6 +49,7 @@ def test_lines_beyond_what_is_kept():
     found = in_file(model, [*some, *many, *others, *some])
     assert found[: len(some)] == found[-len(some) :] == expected
     assert found[-2 * len(some) : -len(some)] == [by_corpus(model, [row[:2] for row in rows]) for rows in others]
+    assert model._core.n_repeated > 0
 
 
 @pytest.mark.parametrize("n_words", [6, 3_000])

@@ -37,7 +37,7 @@ def _line(rng: np.random.Generator, k: int, conditions: bool) -> str:
     parts = []
     for _ in range(rng.choice([1, 1, 2, 2, 3, 6], p=[0.4, 0.1, 0.25, 0.1, 0.1, 0.05])):
         macro = str(rng.choice(_RARE if rng.random() < 0.2 else _MACROS))
-        parts.append(macro.format(r=rng.integers(-2, 3), c=rng.integers(2)))
+        parts.append(macro.format(r=rng.integers(-5, 6), c=rng.integers(2)))
     kind = rng.choice(["U", "*", "B"]) if conditions else "U"
     name = f"{kind}{'' if rng.random() < 0.1 else k}:"  # some lines make the same attributes
     return name + str(rng.choice(["/", "|", ""])).join(parts)

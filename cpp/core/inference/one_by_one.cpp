@@ -64,10 +64,15 @@ bool OneByOne::add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigr
     if (n_different_ >= kEnough || chain_.features().n_ngram() > 0) return false;
     if (!in_range(unigram) || !in_range(bigram)) return false;
     normalise(unigram);
+    normalise(bigram);
+    const Tables* tables = tables_for(bigram);
+    if (tables == nullptr) {
+        ++n_different_;
+        return false;
+    }
     chain_.rows().score(unigram, scores_.data());
-    if (add_scored(scores_.data(), bigram)) return true;
-    ++n_different_;
-    return false;
+    add_with(*tables, scores_.data());
+    return true;
 }
 
 void OneByOne::begin() {
@@ -88,16 +93,8 @@ void OneByOne::add_scores(const double* scores, double* epsilon) {
     ++length_;
 }
 
-bool OneByOne::add_scored(const double* scores, std::vector<Attribute>& bigram) {
-    normalise(bigram);
-    const Tables* tables = tables_for(bigram);
-    if (tables == nullptr) return false;
-    add_scored(scores, *tables);
-    return true;
-}
-
 // epsilon_t(y) = max_{y'} { epsilon_{t-1}(y') + lambda(y', y) } + mu(y)
-void OneByOne::add_scored(const double* scores, const Tables& tables) {
+void OneByOne::add_with(const Tables& tables, const double* scores) {
     double* const epsilon = next();
     if (length_ == 0) {
         std::copy_n(tables.transition().start_score(), stride(), epsilon);
@@ -107,19 +104,13 @@ void OneByOne::add_scored(const double* scores, const Tables& tables) {
     add_scores(scores, epsilon);
 }
 
-bool OneByOne::add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common) {
-    if (pairs_) {
-        add_own(scores, bigram, n_common);
-        return true;
-    }
-    if (length_ > 1 && std::equal(bigram.begin(), bigram.end(), ids_.begin(), ids_.end())) {
-        add_scored(scores, *inner_);
-        return true;
-    }
-    ids_.assign(bigram.begin(), bigram.end());
+void OneByOne::add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common) {
+    if (pairs_) return add_own(scores, bigram, n_common);
+    if (length_ > 1) return add_with(*inner_, scores);
     list_.clear();
     for (const std::uint32_t id : bigram) list_.push_back({id, 1.0});
-    return add_scored(scores, list_);
+    normalise(list_);
+    add_with(*tables_for(list_), scores);
 }
 
 void OneByOne::add_own(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common) {

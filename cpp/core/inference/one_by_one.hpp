@@ -31,9 +31,9 @@ class OneByOne {
     // invalid values.
     bool add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram);
     // The same for callers that compute the scores themselves and for attributes without values; scores: [Yp], padded
-    // with -infinity. The first n_common attributes are a list that recurs at many positions. Returns false if pairs
-    // differ between positions and own_pairs is off.
-    bool add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
+    // with -infinity. The first n_common attributes are a list that recurs at many positions. Without own_pairs, the
+    // attributes must be the same at all positions except the first.
+    void add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
     // The number of doubles per position.
     std::int64_t size() const { return stride(); }
     // Appends the best labels of the sequence, which must not be empty. Returns the margin: the difference between the
@@ -54,8 +54,7 @@ class OneByOne {
     // epsilon of the next position, [Yp]
     double* next();
     void add_scores(const double* scores, double* epsilon);
-    bool add_scored(const double* scores, std::vector<Attribute>& bigram);
-    void add_scored(const double* scores, const Tables& tables);
+    void add_with(const Tables& tables, const double* scores);
     void add_own(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
     // lambda(., y) at position t, [Yp]
     const double* column(std::int64_t t, std::int64_t y);
@@ -76,8 +75,7 @@ class OneByOne {
     std::vector<std::uint32_t> rest_;
     AlignedVector<double> scores_, column_;  // [Yp]
     AlignedVector<double> zeros_;            // [Yp]
-    std::vector<std::uint32_t> ids_;         // most recent list without values, as given
-    std::vector<Attribute> list_;            // the same list with values
+    std::vector<Attribute> list_;            // scratch
     std::vector<int> order_;                 // scratch for Transition::best
     int n_different_ = 0;                    // consecutive sequences that this class could not label
 };

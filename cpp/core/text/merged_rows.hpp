@@ -23,7 +23,7 @@
 
 namespace sparsecrf {
 
-// Not thread-safe.
+// Not thread-safe. After an exception, do not use the object again.
 class MergedRows {
    public:
     // The chain must have the attributes of the table, which must not change. The chain must outlive this object.

@@ -57,7 +57,9 @@ void RowLabeller::label_rows(const Rows& rows, std::vector<std::int32_t>& labels
     const std::size_t before = labels.size();
     const auto length = static_cast<std::size_t>(rows.length);
     const std::vector<SequenceEncoder::Label> unknown(length);
-    encoder_.add_rows({lines_, {&rows, 1}, unknown});
+    Rows unnumbered = rows;  // the encoder caches across sequences, and would not notice that rows are renumbered
+    unnumbered.numbers.clear();
+    encoder_.add_rows({lines_, {&unnumbered, 1}, unknown});
     labels.resize(before + length);
     double score = 0.0;
     const Chain& chain = decoder_.chain();
@@ -74,7 +76,7 @@ bool RowLabeller::label_quickly(const Rows& rows, std::vector<std::int32_t>& lab
             pairs_.clear();
             n_common = 0;
         }
-        if (!decoder_.add_scored(scores, pairs_, n_common)) return false;
+        decoder_.add_scored(scores, pairs_, n_common);
     }
     const std::size_t before = labels.size();
     if (decoder_.best(labels) > rounding(rows.length)) return true;
