@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import make_problem
 from scipy.optimize import minimize
+from scipy.special import xlogy
 
 from sparsecrf import InputError, fit
 from sparsecrf._core import Corpus, Oracle
@@ -33,13 +34,9 @@ def parts(problem):
 
 def value(s, g, weight, entropy, own, penalty):
     """D(s), with the entropy of a mixture written out: those of its two disjoint parts, and that of which part."""
-    mixed = np.zeros(len(s))
-    for i, (s_i, h, q) in enumerate(zip(s, entropy, own, strict=True)):
-        a, b = 1 - s_i + s_i * q, s_i * (1 - q)  # mass of the own labels, and of all others
-        others = h + q * np.log(q)  # - sum of p log p over the others
-        mixed[i] = -(a * np.log(a) if a > 0 else 0.0)
-        if b > 0:
-            mixed[i] += s_i * others - b * np.log(s_i)
+    a, b = 1 - s + s * own, s * (1 - own)  # mass of the own labels, and of all others
+    others = entropy + xlogy(own, own)  # - sum of p log p over the others
+    mixed = s * others - xlogy(a, a) - xlogy(b, s)
     return float(weight @ mixed) - penalty.conjugate(np.abs(s @ g))
 
 
@@ -77,6 +74,28 @@ def test_the_best_factors_are_found(seed, n_labels, lengths, rho1, rho2):
     assert found >= best - 0.02 * scale  # coordinate ascent stops early, and sure sequences keep the factor 1
     # Above the best factors of this kind by no more than mixing with the plain model allows.
     assert found <= max(best, plain) + 0.05 * scale
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rho2", "loss"), [(1.0, 1e-4), (0.02, 0.06)])
+def test_blocks_of_several_sequences(rho2, loss):
+    """With many sequences, a block has more than one, and eight blocks change G at the same time."""
+    problem = make_problem(seed=7, n_labels=3, lengths=[3] * 300, n_attributes=8, density=0.5)
+    penalty = ElasticNet(0.3, rho2)
+    g, weight, entropy, own = of = parts(problem)
+
+    def falls(s):  # - D(s), and its derivative
+        G = s @ g
+        slope = entropy + xlogy(own, own) + (1 - own) * (np.log(1 - s + s * own) - np.log(s))
+        excess = np.sign(G) * np.maximum(np.abs(G) - 0.3, 0.0)
+        return -value(s, *of, penalty), g @ excess / rho2 - weight * slope
+
+    best = -minimize(falls, np.ones(300), jac=True, bounds=[(1e-9, 1.0)] * 300, method="L-BFGS-B").fun
+    bounds = [bound_of(Objective(problem.corpus(), penalty, threads=n), problem) for n in (1, 2, 16)]
+    assert bounds[0] == bounds[1] == bounds[2]
+    plain, found = bounds[0]
+    assert plain < best - loss * abs(best)  # the factors matter
+    assert best - loss * abs(best) <= found <= best + 1e-3 * abs(best)
 
 
 @pytest.mark.slow

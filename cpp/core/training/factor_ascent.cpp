@@ -132,7 +132,7 @@ void FactorAscent::ascend(int sweeps, std::span<double> s, std::span<double> G) 
     for (int sweep = 0, since_all = 0; sweep < sweeps; ++sweep) {
         const bool all = since_all == 0;
         since_all = (since_all + 1) % kAllEvery;
-        in_phases(sizes, threads_, [&](std::size_t phase, int k) {
+        in_phases(sizes, std::min(threads_, int{kBlocks}), [&](std::size_t phase, int k) {
             const auto slot = static_cast<std::size_t>(k);
             const std::size_t first = phase / 2 * kBlocks, n = std::min(kBlocks, blocks_.size() - first);
             if (phase % 2 == 1) return add(std::span(blocks_).subspan(first, n), slot, G);
@@ -146,11 +146,15 @@ void FactorAscent::ascend(int sweeps, std::span<double> s, std::span<double> G) 
             if (all && gained <= kEnough * std::fabs(highest)) break;
             continue;
         }
+        since_all = 0;
+        if (std::equal(s.begin(), s.end(), best_s.begin())) {  // no factor moved
+            if (all) break;
+            continue;
+        }
         std::copy(best_s.begin(), best_s.end(), s.begin());
         std::copy(best_G.begin(), best_G.end(), G.begin());
         if (std::exchange(safely, true)) break;
         count_times(true);
-        since_all = 0;
     }
 }
 

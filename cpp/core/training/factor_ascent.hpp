@@ -71,7 +71,7 @@ class FactorAscent {
 
     const std::vector<std::size_t> free_;
     std::vector<SequenceGradient> gradients_;  // [free] times sqrt(m)
-    std::vector<char> resting_;                // [free] whether s stayed at 1 in the last full sweep
+    std::vector<char> resting_;                // [free] whether s stayed at 1 when it was last visited
     const std::span<const MixedEntropy> entropy_;
     const std::span<const double> rho1_;
     const double rho2_;

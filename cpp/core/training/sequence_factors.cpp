@@ -59,6 +59,10 @@ class SequenceFactors {
         std::vector<char> seen;              // [L]
         std::vector<double> cells;           // [Y + P] probabilities at a position, if labels have parts
     };
+    // The items whose factor may change, with the gradient of each. Frees its scratch, so that the ascent can reuse the
+    // memory.
+    std::vector<std::size_t> gradients_of_free(const Potentials& potentials, const FactorOptions& options, int threads,
+                                               std::vector<SequenceGradient>& gradients);
     // The gradient on the listed features, and the entropy.
     std::pair<SequenceGradient, MixedEntropy> gradient(const Item& item, ItemRun& run,
                                                        std::span<const double> thresholds, Sums& sums) const;
@@ -91,6 +95,13 @@ SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const F
 }
 
 FactorAscent SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
+    std::vector<SequenceGradient> gradients;
+    std::vector<std::size_t> free = gradients_of_free(potentials, options, threads, gradients);
+    return {std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads};
+}
+
+std::vector<std::size_t> SequenceFactors::gradients_of_free(const Potentials& potentials, const FactorOptions& options,
+                                                            int threads, std::vector<SequenceGradient>& gradients) {
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Sums> sums(static_cast<std::size_t>(threads));
     for (Sums& of : sums) {
@@ -98,7 +109,7 @@ FactorAscent SequenceFactors::collect(const Potentials& potentials, const Factor
         of.seen.assign(w_.size(), 0);
     }
     const std::size_t n_items = plan_.items.size();
-    std::vector<SequenceGradient> found(kSequencesAtOnce), gradients;
+    std::vector<SequenceGradient> found(kSequencesAtOnce);
     std::vector<std::size_t> free;
     std::int64_t kept = 0;
     for (std::size_t begin = 0; begin < n_items; begin += kSequencesAtOnce) {
@@ -116,7 +127,7 @@ FactorAscent SequenceFactors::collect(const Potentials& potentials, const Factor
             gradients.push_back(std::move(found[k]));
         }
     }
-    return {std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads};
+    return free;
 }
 
 double SequenceFactors::entropy() const {
