@@ -138,7 +138,7 @@ class Encoder {
             int threads)
         : encoder_(std::move(attributes), std::move(labels),
                    {bias, start, grow, skip_empty, lines, pair_rule(bigram, std::move(features), lines != nullptr),
-                    word_rows(words), threads}),
+                    word_rows(words), checked_threads(threads)}),
           frozen_(frozen) {}
 
     // Returns the number of positions.

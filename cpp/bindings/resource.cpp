@@ -55,9 +55,12 @@ void bind_clusters(nb::module_& m) {
             "with the word first.")
         .def("begin", &WordClusters::begin, nb::arg("n_classes"), nb::arg("min_count"))
         .def("finish", &WordClusters::finish)
-        .def("exchange", &WordClusters::exchange, nb::arg("threads"), nb::call_guard<WithoutGil>(),
-             "Make one round of moves; return their number.")
-        .def("merge", &WordClusters::merge, nb::arg("threads"), nb::call_guard<WithoutGil>(), "The path of each class.")
+        .def(
+            "exchange", [](WordClusters& clusters, int threads) { return clusters.exchange(checked_threads(threads)); },
+            nb::arg("threads"), nb::call_guard<WithoutGil>(), "Make one round of moves; return their number.")
+        .def(
+            "merge", [](WordClusters& clusters, int threads) { return clusters.merge(checked_threads(threads)); },
+            nb::arg("threads"), nb::call_guard<WithoutGil>(), "The path of each class.")
         .def_prop_ro("n_tokens", &WordClusters::n_tokens)
         .def_prop_ro("objective", &WordClusters::objective)
         .def_prop_ro(

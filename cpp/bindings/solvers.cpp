@@ -204,7 +204,7 @@ void bind_sgd(nb::module_& m) {
             [](Sgd* self, const Corpus& corpus, const std::string& kernel, int threads) {
                 const Kernel chosen = kernel_named(kernel);
                 const WithoutGil unlocked;
-                new (self) Sgd(corpus, chosen, threads);
+                new (self) Sgd(corpus, chosen, checked_threads(threads));
             },
             nb::arg("corpus"), nb::arg("kernel") = "auto", nb::arg("threads") = 1, nb::keep_alive<1, 2>())
         .def(

@@ -200,7 +200,7 @@ void bind_text_encoder(nb::module_& m) {
                bool start, bool grow, const std::string& missing, nb::handle words, int threads,
                const std::string& between_labels) {
                 new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
-                                       missing, between_labels, true, word_rows(words), threads);
+                                       missing, between_labels, true, word_rows(words), checked_threads(threads));
             },
             nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
             nb::arg("missing") = "", nb::arg("words").none() = nb::none(), nb::arg("threads") = 1,

@@ -190,7 +190,7 @@ std::int64_t WordClusters::exchange(int threads) {
         look_around(w, before, after, itself);
         move(before, after, itself, from, -1);
         const auto work = static_cast<std::int64_t>(before.classes.size() + after.classes.size() + 1) * n_classes_;
-        const std::int64_t parts = std::clamp<std::int64_t>(work / kSmallestShare, 1, std::max(threads, 1));
+        const std::int64_t parts = std::clamp<std::int64_t>(work / kSmallestShare, 1, threads);
         parallel_for(parts, threads, 1, [&](int, std::int64_t part) {
             gains(before, after, itself, part * n_classes_ / parts, (part + 1) * n_classes_ / parts, gain);
         });
