@@ -1,8 +1,8 @@
-"""The state of a training run in a file, so that a run that was stopped or killed can be resumed bit for bit.
+"""Save the state of a training run to a file, so that a run that was stopped or killed can be resumed bit for bit.
 
-The file is in safetensors format (files/container.py). It has the arrays of the point and of the solver; its metadata
-has `run` (the identity of the run: corpus, penalties, solver; no other run may resume from it) and `state` (counters
-and history).
+The file is in safetensors format (files/container.py). It contains the arrays of the point and of the solver. Its
+metadata contains `run` (the identity of the run: corpus, penalties, solver; no other run may resume from it) and
+`state` (counters and history).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _SOLVER = "solver."  # prefix of the solver's own arrays
 
 
 class Checkpoint:
-    """The file of one run, identified by `run`: a run resumes only from a checkpoint with the same entries. `ngrams`:
-    the label n-grams of its data, if there are any."""
+    """The checkpoint file of a run. A run resumes only from a checkpoint with the same entries in `run`. `ngrams`: the
+    label n-grams of its data, if any."""
 
     def __init__(
         self, path: str | os.PathLike[str], every: float, run: Mapping[str, Any], ngrams: NgramSpace | None = None
@@ -54,7 +54,7 @@ class Checkpoint:
         return time.perf_counter() - self._last >= self.every
 
     def save(self, state: State) -> None:
-        """Write the state. If that fails, warn and continue: the next checkpoint tries again."""
+        """Write the state. On failure, warn and continue; saving is retried at the next checkpoint."""
         try:
             write_atomically(self.path, self._packed(state))
         except (OSError, MemoryError) as error:
@@ -125,7 +125,7 @@ class Checkpoint:
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
             raise InputError(
-                f"{self.path}: these TrainingData contain label n-grams of another run; create new TrainingData"
+                f"{self.path}: these TrainingData contain label n-grams from another run; create new TrainingData"
             )
 
     def _check_run(self, found: Any) -> None:
@@ -138,11 +138,11 @@ class Checkpoint:
 
 
 def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]]) -> State:
-    """The state from counters and arrays. Raises for missing entries and wrong types: a file may be complete and still
-    be invalid."""
+    """Build the state from counters and arrays. Raise for missing entries and wrong types, since a complete file may
+    still be invalid."""
 
     def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
-        """Numbers of features, and arrays with a value for each of them (G: two values, or one if they are equal)."""
+        """The feature numbers, and arrays with one value per feature (G: two values, or one if they are equal)."""
         numbers = arrays[f"{prefix}numbers"]
         if numbers.dtype != np.int64 or numbers.ndim != 1:
             raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")
@@ -169,7 +169,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         raise ValueError(f"{len(state['values'])} objectives for {len(state['history'])} iterations")
     for known in (best, lowest, mixture):
         if known is not None:
-            objective.working_set(known.numbers)  # raises if they are not features
+            objective.working_set(known.numbers)  # raises for invalid feature numbers
     return State(
         point,
         _count(state["iteration"]),
@@ -183,7 +183,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         best,
         lowest,
         mixture,
-        promise=_number(state.get("promise", inf)),  # files of earlier versions do not have it
+        promise=_number(state.get("promise", inf)),  # missing in files of earlier versions
     )
 
 

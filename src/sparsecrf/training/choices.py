@@ -18,7 +18,7 @@ from sparsecrf.training.penalties import kind_of
 
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
-    """Raise for training options that cannot be combined with each other, or with the further choices `more`."""
+    """Raise for training options that cannot be combined with each other, or with the additional choices `more`."""
     kinds = {
         name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"
     }  # checking `auto` is enough
@@ -46,8 +46,8 @@ def declared_choices(group: Any, given: Mapping[str, Any]) -> list[Choice]:
 
 
 def options_for(data: Dataset, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of `fit`, translated for these data: the parts of the labels instead of `label_parts` and `class_pairs`,
-    the attributes of label n-grams, and the penalty with the names that it needs."""
+    """Translate the options of `fit` for these data. The result contains the parts of the labels instead of
+    `label_parts` and `class_pairs`, the attributes of label n-grams, and the penalty with the names that it needs."""
     options = dict(given)
     options["parts"] = data.label_parts(options.pop("label_parts"), options.pop("class_pairs"))
     options["ngram_attributes"] = data.ngram_attributes()
@@ -62,7 +62,7 @@ def _solver(name: Any) -> Capabilities:
 
 
 def penalties_of(rho1: Rho1Choice, rho2: Any) -> tuple[float, float]:
-    """Both penalties as numbers: "small" sets rho1 and, if rho2 is the default, rho2."""
+    """Return rho1 and rho2 as numbers. "small" sets rho1 and, if rho2 is the default, rho2."""
     if rho2 == SEARCH:
         raise OptionError(
             Named("rho2", rho2),

@@ -19,8 +19,8 @@ from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches, shared
 from sparsecrf.training.ngrams import NgramSpace
 
-#: Maximum number of classes C if pairs of classes have features: a pass keeps C^2 probabilities for each position of a
-#: block. With 200 classes, that is 80 MB per thread for 256 positions.
+#: Maximum number C of classes if there are features for class pairs. A pass keeps C^2 probabilities for each position
+#: of a block: with 200 classes and 256 positions, 80 MB per thread.
 _MOST_CLASSES = 200
 
 
@@ -39,10 +39,10 @@ class TrainingData:
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space consists of all features of at most `order` labels (None means no limit) that can be formed.
-        Features of more than two labels use the attributes `ngram_attributes` (ids; None means all that condition label
-        pairs). `observed_only` restricts the space to features that occur, `numbers` (ascending) to the listed
-        features. With `parts` of labels, attributes also have features of parts."""
+        """The space consists of all possible features with at most `order` labels (None means no limit). Features with
+        more than two labels use the attributes `ngram_attributes` (ids; None means all that condition label pairs).
+        `observed_only` restricts the space to features that occur, `numbers` (ascending) to the listed features. With
+        `parts`, there are also features for label parts."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
@@ -63,7 +63,7 @@ class TrainingData:
         #: Features of dense columns, in ascending order. They occur at every position and are never screened.
         self.dense = _dense_features(self.whole)
         self.order, self.observed_only = _checked_order(order), observed_only
-        #: Features of three or more labels; None if there are none.
+        #: Features with three or more labels, or None.
         self.ngrams: NgramSpace | None = None
         #: Properties of the data and the space that other choices depend on.
         self.choices = self._choices(listed=numbers is not None)
@@ -73,7 +73,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
-        """Prepare data with the options `how`; returns data that were prepared before unchanged."""
+        """Prepare data with the options `how`. Data that are already prepared are returned unchanged."""
         return data if isinstance(data, TrainingData) else cls(data, **how)
 
     def _choices(self, listed: bool) -> list[Choice]:
@@ -97,7 +97,7 @@ class TrainingData:
 
     @property
     def numbering(self) -> Numbering:
-        """How features are numbered."""
+        """The numbering of the features."""
         return Numbering.with_parts(self.shards.n_labels, self.shards.n_attributes, self.parts)
 
     @property
@@ -110,7 +110,7 @@ class TrainingData:
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
-        """The number of features of at most two labels that can be formed: unigram attributes with labels, and bigram
+        """The number of possible features with at most two labels: unigram attributes with labels, and bigram
         attributes with label pairs, including pairs with the start label. Longer label n-grams, whose number is
         unlimited, are not counted."""
         return virtual_features(self.shards, self.oracle, self.parts)
@@ -161,8 +161,8 @@ class TrainingData:
 
     def uniform(self, numbers: Numbers) -> Floats:
         """The expectations E of these features under uniform labels, from the masses of the attributes: mass / Y for a
-        label and for a pair with the start label, mass / Y^2 for any other pair, times the number of labels with a part
-        or of label pairs in a pair of classes."""
+        label and for a pair with the start label, mass / Y^2 for any other pair, multiplied by the number of labels
+        with a part, or of label pairs in a pair of classes."""
         unigram, start, inner = self.oracle.masses()
         n_labels, numbering = self.shards.n_labels, self.numbering
         attribute, previous = numbering.attribute(numbers), numbering.previous(numbers)
@@ -189,8 +189,8 @@ def _dense_features(corpus: Corpus | None) -> Numbers:
 def virtual_features(
     data: Corpus | Shards, oracle: ShardedOracle | None = None, parts: LabelParts | None = None
 ) -> int:
-    """How many features can be formed: unigram attributes with labels and their parts, and bigram attributes with
-    pairs of labels and pairs of classes, including pairs with the start label."""
+    """The number of possible features: unigram attributes with labels and their parts, and bigram attributes with pairs
+    of labels and pairs of classes, including pairs with the start label."""
     Y, n_parts = data.n_labels, 0 if parts is None else len(parts.names)
     unigram, start, inner = (oracle or ShardedOracle(shards_of(data))).masses(absolute=True)
     has_start = bool((start > 0).any())

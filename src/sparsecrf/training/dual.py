@@ -8,17 +8,17 @@ conjugate of the penalty. Then
 (With groups, S is the sweep of `forest`, which has the same properties. If rho1 grows with the number of labels, rho1
 means the rho1 of each feature here and below.)
 
-If u is the model itself, G = g, the gradient of the loss, and H = loss - w . g. G is linear in u and the entropy
-concave, so these numbers are enough to bound mixtures: (1 - s) data + s u has s G and at least s H (for the data alone,
-G and H are 0), and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of
+If u is the model itself, G = g, the gradient of the loss, and H = loss - w . g. Since G is linear and the entropy
+concave in u, these values suffice to bound mixtures: (1 - s) data + s u has s G and at least s H (for the data alone, G
+and H are 0), and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of
 its points. For a feature that screening ruled out at a point, only |G| <= rho1 is known there, so a mixture has a range
 for each G_k, and the bound uses its worse end.
 
 With a prior w0, the entropy is H(u) + w0 . G(u) here and below, and w is the difference from w0 (derivation: `prior`).
 
-`gap` computes this bound at every screening. `tighten` computes a much better one, which costs some passes: it uses
-u_i = (1 - s_i) data + s_i model with a factor for each sequence (cpp/core/training/sequence_factors.cpp). As long as
-values are not negative, -C_k <= G_k(s) <= E_k for all factors, so a feature with max(E_k, C_k) <= rho1 cannot be
+`gap` computes this bound at every screening. `tighten` computes a much tighter bound at the cost of a few passes. It
+uses u_i = (1 - s_i) data + s_i model with a factor for each sequence (cpp/core/training/sequence_factors.cpp). As long
+as values are not negative, -C_k <= G_k(s) <= E_k for all factors, so a feature with max(E_k, C_k) <= rho1 cannot be
 violated. All other features are listed.
 """
 
@@ -53,7 +53,7 @@ class LowerBound:
 
     def __init__(self, objective: Objective, best: Mixture | None = None) -> None:
         self.objective, self.best = objective, best
-        #: A bound known to the solver.
+        #: The solver's own lower bound.
         self.of_solver = -np.inf
         # With missing labels the loss is not convex, and no lower bound on its minimum is known.
         self.convex = objective.data.n_missing == 0
@@ -73,7 +73,8 @@ class LowerBound:
         return value - bound if np.isfinite(value) and np.isfinite(bound) else np.inf
 
     def tighten(self, known: WorkingSet, w: Floats, loss: float, g: Floats) -> float:
-        """The gap, improved by a factor for each sequence. `known` has all features that could be violated at w."""
+        """The gap, tightened with a factor for each sequence. `known` contains all features whose conditions could be
+        violated at w."""
         value, penalty = loss + self.objective.penalty_on(known).value(w), self.objective.penalty
         if self.best is None or not np.isfinite(value):
             return np.inf
@@ -83,12 +84,12 @@ class LowerBound:
         listed = np.flatnonzero(large | self.objective.weighted(known, w))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
-        # Shards choose their factors simultaneously, so they overshoot: going only part of the way is better.
+        # Shards choose their factors simultaneously and so overshoot together: a partial step is better.
         plain = self._shrunk(loss - float(w @ g), known.numbers, g[np.newaxis])
         return value - self._improved(new, self._mixed(plain, new))
 
     def _improved(self, *points: Mixture) -> float:
-        """The bound with these points, and their mixtures with the best so far."""
+        """The bound after adding these points and their mixtures with the best point so far."""
         candidates = list(points)
         if self.best is not None:
             candidates += [self.best, *(self._mixed(self.best, point) for point in points)]
@@ -113,7 +114,7 @@ class LowerBound:
         return Mixture(bound, s * entropy, numbers, s * G)
 
     def _mixed(self, a: Mixture, b: Mixture) -> Mixture:
-        """The best (1 - c) a + c b, 0 <= c <= 1. With rho2 = 0 the bound is linear in c: one of the two."""
+        """The best (1 - c) a + c b with 0 <= c <= 1. With rho2 = 0 the bound is linear in c, so a or b is the best."""
         rho2 = self.objective.penalty.rho2
         if rho2 == 0:
             return max(a, b, key=lambda mixture: mixture.bound)
@@ -140,7 +141,7 @@ class LowerBound:
         return self.objective.penalty.on(numbers)
 
     def _ranges(self, mixture: Mixture, numbers: Numbers) -> Floats:
-        """The range of G by feature number; [-rho1, rho1] where it is not listed."""
+        """The range of G for each feature; [-rho1, rho1] for features that are not listed."""
         here, there = matches(numbers, mixture.numbers)
         most = np.broadcast_to(self.objective.penalty.thresholds(numbers), len(numbers))
         out: Floats = np.array([[-1.0], [1.0]]) * most
@@ -155,8 +156,9 @@ def _worse(G: Floats) -> Floats:
 
 
 def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
-    """The approximate zero of a decreasing slope; any point gives a valid bound. Uses regula falsi with the Illinois
-    modification, which halves the weight of an end that stays. Without an l1 term, the first step is exact."""
+    """Find the approximate zero of a decreasing slope; any point gives a valid bound. The method is regula falsi with
+    the Illinois modification, which halves the weight of an end that stays. Without an l1 term, the first step is
+    exact."""
     at_low, at_high = slope(low), slope(high)
     if at_low <= 0:
         return low

@@ -19,7 +19,7 @@ class WorkingSet:
 
     numbers: Numbers
     feature_set: FeatureSet
-    counts: Floats  #: C, the empirical count of each
+    counts: Floats  #: C, the empirical count of each feature
 
     @property
     def size(self) -> int:
@@ -53,7 +53,7 @@ def shared(a: Numbers, b: Numbers) -> Numbers:
 
 
 def matches(a: Numbers, b: Numbers) -> tuple[Any, Any]:
-    """Two indices, into the sorted arrays a and b, of the numbers that both contain."""
+    """The indices, into each of the sorted arrays a and b, of the numbers that both contain."""
     if np.array_equal(a, b):
         return slice(None), slice(None)
     if len(a) > len(b):
@@ -63,7 +63,7 @@ def matches(a: Numbers, b: Numbers) -> tuple[Any, Any]:
 
 
 def place_among(numbers: Numbers, among: Numbers) -> Numbers:
-    """The index of each number in the sorted array `among`, or -1 if it is not there."""
+    """The index of each number in the sorted array `among`, or -1 if it is missing."""
     if not len(among):
         return np.full(len(numbers), -1)
     place = np.minimum(np.searchsorted(among, numbers), len(among) - 1)

@@ -1,4 +1,4 @@
-"""Training: one call for every solver."""
+"""Training with any solver: `fit`."""
 
 from __future__ import annotations
 
@@ -86,45 +86,47 @@ def fit(
     `rho1="small"` gives a small model: rho1 = 1 and, if rho2 is the default, rho2 = 0.01.
 
     With a `penalty` over groups of features ("group:attribute", "group:label", "tree"; "group:line" and `FeatureGroups`
-    by `named`), the objective also contains rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G is the number of
-    features of group G that occur: whole groups become zero. This requires the solver auto or fista, and rho1 > 0.
+    after a call of `named`), the objective also contains rho1 group_weight sum_G sqrt(n_G) ||w_G||_2, where n_G is the
+    number of features of group G that occur. Whole groups then become zero. This requires the solver auto or fista, and
+    rho1 > 0.
 
     Training stops when the objective is within `tol` (relative) of its optimum: certified if the duality gap is tight
     enough, otherwise estimated from the decrease of the objective (`stopping`). If `gap` is given, training stops only
-    at that relative duality gap. Limits stop it earlier.
+    at that relative duality gap. Limits can end training earlier.
 
     `observed_only` leaves out features that never occur; `numbers` (ascending) restricts the features to those listed.
-    With an `order` above 2, features have up to that many labels (None means no limit): the attributes
+    With `order` above 2, features can have up to `order` labels (None means no limit): the attributes
     `ngram_attributes` (ids; None means all that condition label pairs) also condition longer label n-grams. This
     requires the solver auto, owlqn, lbfgs, fista or sgd-l1, and rho1 > 0. rho1 of an n-gram is multiplied by
     `order_factor` (>= 1) for each of its labels beyond two. With `parts` of labels (`LabelParts.of`), all labels with a
     part share the features of that part; the solvers dual, sbcd and cd do not support this.
 
-    `init` is a warm start: another fit for the same labels and attributes, or `weights_in` of a model. With a `prior`,
-    `weights_in` of a model, the penalty applies to the difference from these weights. The result contains the prior
-    plus that difference; during training, only weights that differ from the prior are counted. A prior requires the
-    solver auto, owlqn, lbfgs or fista.
+    `init` is a warm start: another fit with the same labels and attributes, or the result of `weights_in` for a model.
+    With a `prior`, also a result of `weights_in`, the penalty applies to the difference from these weights. The result
+    contains the prior plus that difference; during training, only weights that differ from the prior are counted. A
+    prior requires the solver auto, owlqn, lbfgs or fista.
 
-    The solver `auto` chooses `dual` for few labels and small penalties, otherwise `proximal`; `solver` of the result
-    says which. `solver_options` are passed to the solver. `seed` determines the order of sequences in stochastic
-    solvers, which stop after 50 epochs unless `max_iter` is given. `certify=False` skips the final work, about five
-    passes, that makes the certified `gap` of the result as small as possible.
+    The solver `auto` chooses `dual` for few labels and small penalties, otherwise `proximal`; the `solver` of the
+    result names the choice. `solver_options` are passed to the solver. `seed` determines the order of sequences in
+    stochastic solvers, which stop after 50 epochs unless `max_iter` is given. `certify=False` skips the final work,
+    about five passes, that makes the certified `gap` of the result as small as possible.
 
-    `callback` gets the fields of a `Record` at every iteration, and ends training by returning True. `heartbeat` is
-    called with a line of text before the first iteration, and `watch` with the weights and the gradient (NaN for dual)
-    of every iteration, before `callback`.
+    `callback` receives the fields of a `Record` at every iteration and can end training by returning True. `heartbeat`
+    is called with a line of text before the first iteration, and `watch` with the weights and the gradient (NaN for
+    dual) of every iteration, before `callback`.
 
     `dev`, encoded by the same vocabulary, is labelled at every iteration, and its token error is recorded
     (`heldout.wrong_tokens`). With `patience`, training also stops when that error has not improved for that many
     iterations, and returns the weights with the smallest error unless the optimum is found first.
 
     `checkpoint` names a file for the state of the run, written every `checkpoint_every` seconds and at the end, even
-    if the run is interrupted or reaches a limit. With `resume`, training resumes from that file bit for bit, under the
-    limits given now (counted from the start of the run); `init` is ignored. If the file does not exist, a new run
+    if the run is interrupted or reaches a limit. With `resume`, training resumes from that file bit for bit, with the
+    limits of this call (counted from the start of the run); `init` is ignored. If the file does not exist, a new run
     begins, so you can repeat the same command until training has finished.
 
-    The solvers auto, owlqn, lbfgs and fista also accept data in `Shards` or in a `CorpusFolder`. Shards have their own
-    threads. `TrainingData` are prepared once for several fits; they determine features and threads.
+    The solvers auto, owlqn, lbfgs and fista also accept data in `Shards` or in a `CorpusFolder`. Shards use their own
+    threads; `threads` then limits those of the solver itself. `TrainingData` can be prepared once for several fits, and
+    then determines the features and threads.
     """
     if isinstance(corpus, CorpusFolder):
         corpus = corpus.in_shards(threads)
@@ -199,7 +201,7 @@ def fit(
 
 
 def _compact(data: TrainingData, numbers: Numbers) -> tuple[Numbers, Ngrams]:
-    """The numbers of the same features in a table of only these label n-grams, and the n-grams."""
+    """Renumber the features for a table that contains only their label n-grams. Return the numbers and the n-grams."""
     if data.ngrams is None:
         return numbers, Ngrams.none()
     ngrams = Ngrams.of(data.working_set(numbers).feature_set)
@@ -225,7 +227,7 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
     known = SOLVERS[solver].options
     for name in options:
         if name not in known:
-            wrong = f": expected for {solver} {' or '.join(known) or 'none'}, found {name!r}"
+            wrong = f": for the solver {solver}, expected {' or '.join(known) or 'none'}, found {name!r}"
             raise OptionError(Named("solver_options"), wrong)
     return dict(options)
 

@@ -37,8 +37,8 @@ Places = NDArray[np.int64]
 class Level(NamedTuple):
     """Disjoint groups of some cells."""
 
-    cells: Places  #: [n] the places of the cells that are in a group, in ascending order
-    group: Places  #: [n] the group of each, from 0 on
+    cells: Places  #: [n] the indices of the cells that are in a group, in ascending order
+    group: Places  #: [n] the group of each cell, numbered from 0
     eta: Floats  #: [groups] the weights
 
     def norms(self, w: Floats) -> Floats:
@@ -47,14 +47,14 @@ class Level(NamedTuple):
         return norms
 
     def largest(self, values: Floats) -> Floats:
-        """[groups] the largest of values [K] in each group."""
+        """[groups] the largest of the values [K] in each group."""
         found = np.zeros(len(self.eta))
         np.maximum.at(found, self.group, values[self.cells])
         return found
 
     def shrink(self, z: Floats, c: float | Floats, only: NDArray[np.bool_] | None = None) -> None:
-        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place, for all groups or those in a mask. c is a number, or [K]
-        if it is the same throughout a group."""
+        """z_G <- z_G max(1 - c eta_G / ||z_G||, 0), in place, for all groups or those in a mask. c is a number, or an
+        array [K] that is constant within each group."""
         norms, eta = self.norms(z), (self.largest(c) if isinstance(c, np.ndarray) else c) * self.eta
         factor = np.where(norms > eta, 1.0 - eta / np.maximum(norms, eta + np.finfo(float).tiny), 0.0)
         if only is not None:
@@ -82,22 +82,25 @@ class Forest(NamedTuple):
         return float(sum(level.eta @ level.norms(w) for level in self.levels))
 
     def shared(self, values: Floats) -> Floats:
-        """[K] the largest of values [K] in the largest group of each cell, or its own if it is in none."""
+        """[K] the largest of the values [K] in the largest group of each cell, or its own value if it is in no
+        group."""
         found = values.copy()
         for level in self.levels:  # a coarser group contains a finer one completely or not at all
             found[level.cells] = level.largest(found)[level.group]
         return found
 
     def sweep(self, v: Floats, rho1: float, c: float | Floats = 1.0) -> Floats:
-        """The proximal step of c N at v; S(v) for c = 1. c is a number, or [K] if it is the same throughout a group."""
+        """The proximal step of c N at v; S(v) for c = 1. c is a number, or an array [K] that is constant within each
+        group."""
         z: Floats = np.sign(v) * np.maximum(np.abs(v) - c * rho1, 0.0)
         for level in self.levels:
             level.shrink(z, c)
         return z
 
     def remainder(self, w: Floats, g: Floats, rho1: float) -> Floats:
-        """The residual of g at cells with w = 0; they stay at zero iff it is 0. Groups with a nonzero weight do not
-        shrink the residual, since their norm has derivative 0 at these cells. Values at other cells are meaningless."""
+        """The residual of g at cells with w = 0, which stay at zero iff their residual is 0. Groups with a nonzero
+        weight do not shrink the residual, since their norm has derivative 0 at these cells. Values at other cells are
+        meaningless."""
         z: Floats = np.where(w != 0, 0.0, np.sign(g) * np.maximum(np.abs(g) - rho1, 0.0))
         for level in self.levels:
             level.shrink(z, 1.0, level.norms(w) == 0)

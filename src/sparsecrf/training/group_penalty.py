@@ -3,8 +3,8 @@
     Omega(w) = rho1 |w|_1 + rho2/2 |w|^2 + sum_G eta_G ||w_G||_2,      eta_G = rho1 weight sqrt(n_G)
 
 Groups are nested or disjoint (`groups.py`). n_G is the number of features of G with one or two labels that occur in the
-data, but at least 1; longer n-grams are not counted. So rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G
-||w_G||, `weight` is the weight of groups relative to single features, and a path over rho1 works as without groups.
+data, but at least 1; longer n-grams are not counted. Therefore rho1 scales the whole norm N = rho1 |w|_1 + sum_G eta_G
+||w_G||, and a path over rho1 works as without groups. `weight` is the weight of groups relative to single features.
 
 Let S be the sweep from the leaves to the roots (`forest.py`). Training needs these operations:
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from sparsecrf.training.groups import Grouping
 
 _BISECTIONS = 60
-_KEPT_SETS = 4  # feature sets whose forest is cached: a run alternates between a few
+_KEPT_SETS = 4  # number of cached forests: a run alternates between a few feature sets
 
 
 @dataclass(frozen=True)
 class OnFeatures:
-    """The penalty on a set of features; all others are zero."""
+    """The penalty on a set of features; all other weights are zero."""
 
     rho1: float
     rho2: float
@@ -67,8 +67,8 @@ class OnFeatures:
         return excess
 
     def metric(self, unit: float | Floats) -> float | Floats:
-        """The largest unit of a group, for all of its features: the sweep is a proximal step only if all features of a
-        group have the same unit."""
+        """Assign every feature the largest unit of its group, since the sweep is a proximal step only if all features
+        of a group have the same unit."""
         return unit if isinstance(unit, float) else self.forest.shared(unit)
 
     def prox(self, v: Floats, c: float | Floats) -> Floats:
@@ -174,8 +174,8 @@ class GroupPenalty:
         return []
 
     def summary(self, numbers: Numbers) -> dict[str, Any]:
-        """`groups`, by level: the number of groups with one of these features, and the number of groups that have one
-        of them or a feature that occurs in the data."""
+        """Return `groups`: for each level, the number of groups that contain one of these features, and the number of
+        groups that contain one of these features or a feature that occurs in the data."""
         groups = {}
         for level, keys in self._keys(numbers).items():
             kept = np.unique(keys[keys >= 0])

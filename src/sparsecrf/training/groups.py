@@ -1,4 +1,4 @@
-"""Which groups features belong to: by attribute, template line, label, the tree of label strings, or user-defined.
+"""Groupings of features: by attribute, template line, label, the tree of label strings, or user-defined.
 
 A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key form a group,
 and the key -1 means no group. Each group lies inside a group of the next level (`forest.py`). Keys are computed on
@@ -38,7 +38,7 @@ class Cells(NamedTuple):
     previous: Keys  #: [K] the label before it; Y: the start, Y + 1 + j: part j; -1: none
     ngrams: Ngrams  #: label n-grams of the last features, if any
     order: int | None  #: maximum number of labels of a feature
-    both: NDArray[np.bool_]  #: [X] attributes that have features of single labels and of label pairs
+    both: NDArray[np.bool_]  #: [X] whether an attribute conditions both single labels and label pairs
     part_names: tuple[str, ...]  #: [P]
 
     @classmethod
@@ -66,7 +66,7 @@ class Cells(NamedTuple):
 
 
 class Grouping(PenaltyKind):
-    """A penalty over groups that a rule defines."""
+    """A penalty over groups defined by a rule."""
 
     capabilities = Capabilities(
         frozenset({Trait.GROUPS}),
@@ -77,7 +77,7 @@ class Grouping(PenaltyKind):
         return GroupPenalty(strengths.rho1, strengths.rho2, self, strengths.group_weight, data)
 
     def keys(self, cells: Cells) -> dict[str, Keys]:
-        """The names of the groups of each level, and the key of every feature; fine to coarse."""
+        """Map the name of each level, fine to coarse, to the key of every feature."""
         raise NotImplementedError
 
     def keys_of(self, data: TrainingData, numbers: Keys) -> dict[str, Keys]:
@@ -85,7 +85,7 @@ class Grouping(PenaltyKind):
         return self.keys(Cells.of(data, numbers))
 
     def weights_of(self, keys: Keys, usual: Floats) -> Floats:
-        """The weights of groups, given the default ones."""
+        """The weights of groups, given the default weights."""
         return usual
 
     def description(self) -> bytes:
@@ -94,7 +94,7 @@ class Grouping(PenaltyKind):
 
 
 class ByAttribute(Grouping):
-    """All features of an attribute form a group: it is kept or dropped as a whole."""
+    """All features of an attribute form a group, which is kept or dropped as a whole."""
 
     name = "group:attribute"
 
@@ -131,12 +131,12 @@ class ByLine(Grouping):
 
 
 class Tree(Grouping):
-    """Groups label strings by suffix. For every attribute x and label y, the pairs that end in y form a group; if x has
-    both kinds of features, it lies inside a group that also has the single label:
+    """Groups label strings by suffix. For every attribute x and label y, the pairs that end in y form a group; if x
+    also conditions single labels, this group lies inside a group that also contains the single label:
 
         { lambda[x, ., y] }  inside  { mu[x, y], lambda[x, ., y] }
 
-    With longer n-grams, likewise for every string s that can be extended:
+    With longer n-grams, the same applies to every string s that can be extended:
 
         { strings that end in s, but not s }  inside  { s and these }
     """
@@ -158,7 +158,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
     itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
-    number: dict[Any, int] = {}  # numbers of pairs (x, s)
+    number: dict[Any, int] = {}  # index of each pair (x, s)
     for n in range(max(map(len, strings), default=0), 1, -1):
         with_s = np.array(
             [number.setdefault((x[k], s[-n:]), len(number)) if len(s) >= n else -1 for k, s in enumerate(strings)],

@@ -36,7 +36,7 @@ def best_labels(
 
 
 class WrongTokens(NamedTuple):
-    """How many of the tokens whose gold label is known are wrong."""
+    """The number of wrong labels among the tokens with a known gold label."""
 
     n_wrong: int
     n_tokens: int
@@ -57,7 +57,8 @@ def wrong_tokens(corpus: Corpus, predicted: Labels, n_unknown: int = 0) -> Wrong
 
 
 def token_error(corpus: Corpus, numbers: Numbers, w: Floats, n_unknown: int = 0, **how: Any) -> float:
-    """Percentage of tokens whose best label is wrong, as `wrong_tokens` counts them; `how` is as for `best_labels`."""
+    """Percentage of tokens whose best label is wrong, as `wrong_tokens` counts them; `how`: options of
+    `best_labels`."""
     return wrong_tokens(corpus, best_labels(corpus, numbers, w, **how), n_unknown).percent
 
 
@@ -76,7 +77,7 @@ class Best:
     error: float  #: percent
     iteration: int
     numbers: Numbers
-    w: Floats  #: none of them zero
+    w: Floats  #: nonzero
 
 
 class Dev:
@@ -92,7 +93,7 @@ class Dev:
         prior: Weights | None = None,
     ) -> None:
         """`data` may also be a dataset, which can contain labels that are not in the vocabulary. `prior`: weights that
-        `look` adds to the ones it is given."""
+        `look` adds to its argument `w`."""
         self.corpus, self.n_unknown = (data, 0) if isinstance(data, Corpus) else (data.corpus, len(data.unknown.at))
         if patience is not None and patience < 1:
             raise InputError(f"patience: expected at least 1 iteration, found {patience}")

@@ -1,4 +1,5 @@
-"""The history of a run as stored in a model file (a few points, stored as columns), and texts about how it ended.
+"""The history of a run as stored in a model file (a few points, stored as columns), and messages about the end of the
+run.
 
 Wall-clock times are left out, so that identical runs give identical files.
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Record:
-    """One iteration, as `--log` writes it. None where not computed."""
+    """One iteration, as `--log` writes it. Values that were not computed are None."""
 
     iter: int
     time_s: float
@@ -26,10 +27,10 @@ class Record:
     active_unigram: int
     active_bigram: int
     dev_error: float | None = None
-    active_ngram: int = 0  #: number of nonzero weights of three labels or more
+    active_ngram: int = 0  #: number of nonzero weights with three or more labels
 
 
-#: Why a run stopped.
+#: The reasons for which a run stops.
 REASONS = {
     "tol": "close enough to the optimum",
     "gap": "duality gap small enough",

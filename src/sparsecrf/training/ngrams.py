@@ -1,7 +1,7 @@
-"""Label n-grams of three or more labels: their numbers, their counts, and the next level of a screening.
+"""Label n-grams with three or more labels: their numbers, their counts, and the screening of the next length.
 
-The n-grams (x, y_1 .. y_k) of an attribute x are unlimited, so they are numbered in order of first use (`NgramTable`).
-Screening still covers all of them: another label in front can only lower expectation and count,
+An attribute x has an unlimited number of n-grams (x, y_1 .. y_k), so they are numbered in order of first use
+(`NgramTable`). Screening still covers all of them: another label in front can only lower expectation and count,
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
@@ -28,7 +28,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
 
-_CELLS = 2**23  # number of bounds computed in one pass of a screening; they take memory for twice as many numbers
+_CELLS = 2**23  # number of bounds computed in one pass of a screening, with memory for twice as many numbers
 _ROUNDED = 1.0 + 1e-9  # allows for rounding in sums of probabilities
 
 
@@ -61,10 +61,10 @@ class NgramSpace:
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
         self._counts: Floats = np.empty(0)  # counts by index in the table
-        self._lengths: Ids = np.empty(0, dtype=np.int32)  # numbers of labels by index in the table
+        self._lengths: Ids = np.empty(0, dtype=np.int32)  # number of labels by index in the table
 
     def numbers(self, ngrams: Ngrams) -> Numbers:
-        """The numbers of these n-grams, in order; new ones get the next numbers, and are counted."""
+        """The numbers of these n-grams, in order. New n-grams get the next numbers and are counted."""
         numbers: Numbers = self.numbering.first_ngram + self.table.add(*ngrams)
         first, last = self.numbering.first_ngram + len(self._counts), self.numbering.first_ngram + len(self.table)
         if first < last:
@@ -103,9 +103,9 @@ class NgramSpace:
     def longer(
         self, known: WorkingSet, w: Floats, g: Floats, n_labels: int, threshold: float
     ) -> tuple[Numbers, Floats | None]:
-        """The numbers of all n-grams of n_labels labels that could violate their condition at w, given the gradient g
+        """The numbers of all n-grams with n_labels labels that could violate their condition at w, given the gradient g
         of all features with one label fewer whose max(E, C) exceeds the threshold. If the core has computed their E,
-        also their gradient, which is valid for n-grams outside `known`."""
+        also return their gradient, which is valid for n-grams outside `known`."""
         Y = self.numbering.n_labels
         attribute, strings, place = self._of_length(known, n_labels - 1)
         above = (

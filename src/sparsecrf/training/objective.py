@@ -2,15 +2,16 @@
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 
-or another penalty (`penalty`, `order_penalty`, `group_penalty`). With a prior, weights w0 of another model, w is the
-difference from them here and in all that follows (`prior`).
+or another penalty (`penalty`, `order_penalty`, `group_penalty`). With a prior, weights w0 of another model, w denotes
+the difference from w0 here and below (`prior`).
 
-Every (attribute, label) and (attribute, label, label) feature is in the model, and with a higher order every label
-n-gram (`ngrams`); a working set lists the few that are considered. The gradient of the loss is g = E - C, and weight 0
-is optimal iff |g_k| is at most the penalty's threshold, rho1. As long as values are not negative, a feature with C <=
-rho1, which includes all unobserved features, can violate this condition only if its expectation E exceeds rho1.
-Screening rules that out for all but a few features (`Oracle.candidates`), so the conditions are checked over the whole
-space. The space can be restricted to the observed features or to a list; everything then refers to that list.
+The model contains every (attribute, label) and (attribute, label, label) feature and, with a higher order, every label
+n-gram (`ngrams`). A working set lists the few features that are considered. The gradient of the loss is g = E - C, and
+weight 0 is optimal iff |g_k| is at most the penalty's threshold, rho1. As long as values are not negative, a feature
+with C <= rho1, which includes all unobserved features, can violate this condition only if its expectation E exceeds
+rho1. Screening rules that out for all but a few features (`Oracle.candidates`), so the conditions are checked over the
+whole space. The space can be restricted to the observed features or to a list; all of the above then applies to the
+restricted space.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence; n grows
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 
 
-#: How many seconds a screening may run past the time limit.
+#: Maximum number of seconds that a screening may run past the time limit.
 LAST_SECONDS = 1.0
 # Maximum number of features whose residual at w = 0 is summed one by one, if it has no closed form.
 _MOST_LISTED = 2**20
@@ -56,13 +57,13 @@ class Objective:
         self.prepared = TrainingData.of(data, **how)
         self.penalty = penalty
         self.passes = 0.0
-        self.deadline: float | None = None  #: time by time.perf_counter() at which long steps should end early
+        self.deadline: float | None = None  #: time.perf_counter() at which long steps should end early
         self.cut_short = False  #: whether a step ended early
-        self.pass_s = 0.0  #: how long the last pass took
+        self.pass_s = 0.0  #: duration of the last pass
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
         self._oracle = self.prepared.oracle if prior is None else PriorOracle(self.prepared, prior)
-        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the last working set asked for, its units
+        self._units: tuple[WorkingSet | None, Floats | float] = None, 1.0  # the last requested set and its units
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
@@ -108,7 +109,7 @@ class Objective:
         return self.penalty
 
     def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
-        """The penalty on the features of a working set, for solvers that take features one by one."""
+        """The penalty on the features of a working set, for solvers that update features one by one."""
         return _separable(self.penalty_on(known))
 
     def out_of_time(self) -> bool:
@@ -177,7 +178,7 @@ class Objective:
         return wide, w, g
 
     def weighted(self, known: WorkingSet, w: Floats) -> Mask:
-        """Which features of a set may have a weight: those with a nonzero w or a weight of the prior."""
+        """A mask of the features that may have a weight: those with a nonzero w or a weight in the prior."""
         has_weight: Mask = w != 0
         if self.prior is not None:
             has_weight = has_weight | (place_among(known.numbers, self.prior.numbers) >= 0)
@@ -207,19 +208,20 @@ class Objective:
         return self._oracle.loss_grad_curvature(known.feature_set, w, known.counts)
 
     def block_curvature(self, known: WorkingSet, w: Floats, block: Numbers, n_tokens: int) -> Floats:
-        """[M, M] the second derivatives between the features at these places of the set, without terms that couple
+        """[M, M] the second derivatives between the features at these indices of the set, without terms that couple
         different positions. If there are more than about n_tokens tokens, a sample of that size is used."""
         every = int(min(max(self.data.n_tokens // n_tokens, 1), _LARGEST_STRIDE))
         self.passes += 1.0 / every
         return self._oracle.block_curvature(known.feature_set, w, block, every)
 
     def sequence_factors(self, known: WorkingSet, w: Floats, listed: Numbers, g: Floats) -> tuple[float, Floats]:
-        """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at the places
-        `listed` of the set. g: the gradient at these features.
+        """A dual point with a factor for each sequence (`dual`): its entropy, and its G on the features at the indices
+        `listed` of the set. g: the gradient for these features.
 
         With groups, the threshold of a feature is its part of the projection of g: |g - S(g)|."""
         self.passes += _PASSES_OF_FACTORS
-        # Without an l2 term the bound is -infinity unless every |G_k| <= rho1: a small rho2 leads close to that.
+        # Without an l2 term the bound is -infinity unless every |G_k| <= rho1. A small rho2 nearly enforces this
+        # condition.
         rho2 = self.penalty.rho2 or 1e-3 * self.penalty.rho1
         options: dict[str, Any] = {"rho1": self.penalty.rho1, "rho2": rho2}
         options |= {"sweeps": _SWEEPS, "max_entries": _MOST_ENTRIES}
@@ -255,7 +257,7 @@ class Objective:
             whole += self._excess(unigram * (size / n_labels))
         if data.parts is not None and data.parts.classes:
             whole += self._class_residual(data.parts, start, inner)
-        # Observed features: |E - C| instead of E.
+        # For observed features, use |E - C| instead of E.
         expected = data.uniform(data.observed)
         return whole + self._excess(expected - data.observed_counts) - self._excess(expected)
 

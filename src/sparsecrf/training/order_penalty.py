@@ -1,4 +1,4 @@
-"""The elastic net whose rho1 grows with the number of labels of a feature.
+"""An elastic net whose rho1 grows with the number of labels of a feature.
 
     Omega(w) = sum_k rho1_k |w_k| + rho2/2 |w|^2,      rho1_k = rho1 factor^max(n - 2, 0)  for a feature of n labels
 
@@ -53,7 +53,7 @@ class OrderPenalty:
     ngrams: NgramSpace
 
     def __post_init__(self) -> None:
-        plain = ElasticNet(self.rho1, self.rho2)  # raises for anything that is not a penalty
+        plain = ElasticNet(self.rho1, self.rho2)  # raises for invalid values
         object.__setattr__(self, "rho1", plain.rho1)
         object.__setattr__(self, "rho2", plain.rho2)
 

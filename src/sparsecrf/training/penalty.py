@@ -16,8 +16,8 @@ checkpoints use only these methods, so a new penalty is a new class that impleme
     factor(size)        the largest s <= 1 with Omega*(s G) = 0 without the rho2 term, from |G|
 
 `on(numbers)` returns the penalty on a set of features, whose methods take vectors over that set. The elastic net is
-separable, so every feature is treated by itself, and the penalty is the same on any set. `order_penalty.py` has an
-elastic net that grows with the number of labels, and `group_penalty.py` has penalties over groups. `penalties.py`
+separable, so every feature is treated by itself, and the penalty is the same on any set. `order_penalty.py` defines an
+elastic net that grows with the number of labels, `group_penalty.py` defines penalties over groups, and `penalties.py`
 lists all penalties by name.
 """
 
@@ -86,10 +86,10 @@ class PenaltyOfAll(Strength, Protocol):
         """The threshold of features with `n_labels` labels; it never decreases with that number."""
 
     def thresholds(self, numbers: Numbers) -> float | Floats:
-        """The threshold of each of these features: a number for all, or [K]."""
+        """The threshold of each of these features: one number for all, or an array [K]."""
 
     def on(self, numbers: Numbers) -> Penalty:
-        """The penalty on the features of these numbers; all others are zero."""
+        """The penalty on the features with these numbers; all other weights are zero."""
 
     def record(self) -> dict[str, Any]:
         """The penalty as JSON values, which checkpoints compare."""
@@ -99,7 +99,7 @@ class PenaltyOfAll(Strength, Protocol):
 
 
 class Strengths(NamedTuple):
-    """The options of `fit` that say how strong a penalty is."""
+    """The options of `fit` that set the strength of a penalty."""
 
     rho1: float
     rho2: float
@@ -108,7 +108,7 @@ class Strengths(NamedTuple):
 
 
 class PenaltyKind:
-    """A value of the option `penalty`. Subclasses have a name and `make`."""
+    """A value of the option `penalty`. Subclasses define `name` and `make`."""
 
     name: str
     capabilities = Capabilities(needs={Trait.ANY_PENALTY: ""})
@@ -179,7 +179,7 @@ class ElasticNet:
         return shrunk
 
     def conjugate(self, size: Floats) -> float:
-        """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2); without rho2: infinite unless every |G_k| <= rho1."""
+        """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2). If rho2 is 0, infinite unless every |G_k| <= rho1."""
         excess = size if self.rho1 == 0 else np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
             # Values may exceed rho1 only by the rounding of a product with a factor.

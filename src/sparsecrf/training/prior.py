@@ -34,11 +34,11 @@ class _Wide(NamedTuple):
 
     known: WorkingSet
     w0: Floats  #: [K] the weight w0 of each feature of the set
-    place: Numbers  #: the places of the features of the smaller set
+    place: Numbers  #: the indices of the features of the smaller set
 
 
 class PriorOracle(ShardedOracle):
-    """Wraps the oracle of the data: asked about d, it answers for w0 + d."""
+    """Wraps the oracle of the data: its methods take d and compute values at w0 + d."""
 
     def __init__(self, data: TrainingData, prior: Weights) -> None:
         super().__init__(data.shards, data.part_rows)
@@ -101,7 +101,7 @@ def fingerprint(prior: Weights) -> str:
 
 
 def added(prior: Weights, numbers: Numbers, d: Floats) -> tuple[Numbers, Floats]:
-    """w0 + d, where it is not 0, by ascending number."""
+    """The nonzero weights of w0 + d, by ascending feature number."""
     all_numbers = union(prior.numbers, numbers)
     w = np.zeros(len(all_numbers))
     w[place_among(prior.numbers, all_numbers)] = prior.w

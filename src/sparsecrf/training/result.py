@@ -64,10 +64,10 @@ class Fit:
         distance = distance_in_words(self.objective, self.gap, self.remaining)
         rows = [
             ["weights", f"{n:,} of {self.n_features:,}"],
-            ["of labels, of label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
-            *([] if self.parts is None else [["of parts of labels", f"{self.n_part:,}"]]),
-            *([["of pairs of classes", f"{self.n_class_pair:,}"]] if self.parts and self.parts.classes else []),
-            *([] if self.order == 2 else [["of longer label n-grams", f"{self.n_ngram:,}"]]),
+            ["for labels, for label pairs", f"{self.n_unigram:,}, {n - self.n_unigram - self.n_ngram:,}"],
+            *([] if self.parts is None else [["for label parts", f"{self.n_part:,}"]]),
+            *([["for class pairs", f"{self.n_class_pair:,}"]] if self.parts and self.parts.classes else []),
+            *([] if self.order == 2 else [["for longer label n-grams", f"{self.n_ngram:,}"]]),
             *([] if self.n_changed is None else [["that differ from the prior", f"{self.n_changed:,}"]]),
             ["rho1, rho2", f"{self.rho1:g}, {self.rho2:g}"],
             *([key.replace("_", " "), str(value)] for key, value in self.penalty_summary.items() if key != "groups"),
@@ -88,8 +88,8 @@ class Fit:
         **options: Any,
     ) -> Model:
         """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
-        and vectors. `note`: more entries of the training record. `compacted`: drop attributes that have no weight, as
-        `Model.compacted` does.
+        and vectors. `note`: additional entries of the training record. `compacted`: drop attributes that have no
+        weight, as `Model.compacted` does.
 
         Names that were added to the vocabulary later are left out.
         """
@@ -118,24 +118,24 @@ class Fit:
 
     @property
     def groups(self) -> dict[str, list[int]]:
-        """For each kind of group, largest last: how many groups have a weight, and how many groups exist. Empty without
-        groups."""
+        """For each kind of group, largest last: the number of groups with a nonzero weight, and the number of all
+        groups. Empty without groups."""
         return dict(self.penalty_summary.get("groups", {}))
 
     @property
     def n_unigram(self) -> int:
-        """The number of weights of single labels; the others belong to label pairs and longer n-grams."""
+        """The number of weights of single labels, without label pairs and longer n-grams."""
         return int((self.numbers < self._numbering.first_bigram).sum())
 
     @property
     def n_part(self) -> int:
-        """How many of the unigram weights belong to parts of labels."""
+        """The number of unigram weights that belong to label parts."""
         unigram = self.numbers[: self.n_unigram]
         return int((self._numbering.label(unigram) >= self.corpus.n_labels).sum())
 
     @property
     def n_class_pair(self) -> int:
-        """How many of the pair weights belong to pairs of label classes."""
+        """The number of pair weights that belong to pairs of label classes."""
         numbering = self._numbering
         return int(((self.numbers >= numbering.first_class) & (self.numbers < numbering.first_ngram)).sum())
 
@@ -145,7 +145,7 @@ class Fit:
 
     @property
     def n_ngram(self) -> int:
-        """The number of weights of three labels or more."""
+        """The number of weights with three or more labels."""
         return len(self.ngrams.attribute)
 
     def training_record(self) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Weights:
 
 
 def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = None) -> Weights:
-    """The weights of a model, translated to the ids of another vocabulary and other label parts. Weights whose names do
-    not exist there are dropped."""
+    """The weights of a model, translated to the ids of another vocabulary and other label parts. Weights whose names
+    are missing from that vocabulary are dropped."""
     if parts is None:
         model = model.without_parts()
     numbering = Numbering.with_parts(len(vocabulary.labels), len(vocabulary.attributes), parts)
@@ -62,7 +62,7 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
 
 
 def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams, NDArray[np.bool_]]:
-    """The n-grams with other ids for attributes and labels, and which of them have no -1 among the new ids."""
+    """The n-grams with other ids for attributes and labels, and a mask of the n-grams without -1 among the new ids."""
     x, labels = attribute[ngrams.attribute], label[ngrams.labels]
     which = np.repeat(np.arange(len(x)), ngrams.length)
     kept = (x >= 0) & (np.bincount(which[labels < 0], minlength=len(x)) == 0)

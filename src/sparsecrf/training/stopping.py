@@ -17,8 +17,8 @@ the gap, the smaller the estimate has to be. If `target` is the requested distan
 
 `doubt` is 3/4 for `auto`, whose curvature leaves few such directions, and 3/2 for the other solvers that learn
 curvature from their steps. It is infinite for stochastic solvers and for `fista`, which uses one step length for all
-directions. The direction with the largest curvature determines it; in all other directions steps are short, so gains
-are small, however far away the optimum is.
+directions. The direction with the largest curvature determines this length; in all other directions steps are short, so
+gains are small, however far away the optimum is.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _LEAST_SUM = 2.0  # minimum of further gains, in units of the gain of the last w
 
 @dataclass(frozen=True)
 class Stopping:
-    """Stops within `tol` (relative) of the optimum; or, if `gap` is given, at a certified relative gap of at most
-    `gap`; or at a limit."""
+    """Stop within `tol` (relative) of the optimum; or, if `gap` is given, at a certified relative gap of at most `gap`;
+    or at a limit."""
 
     tol: float = TOL
     gap: float | None = None
@@ -59,7 +59,7 @@ class Stopping:
 
 
 def remaining(values: Sequence[float]) -> float:
-    """An estimate of the last objective minus its minimum. `values` has the lowest objective so far for every
+    """An estimate of the last objective minus its minimum. `values` contains the lowest objective so far for every
     iteration."""
     last = len(values) - 1
     m = max(_FEWEST, last // _SHARE)

@@ -2,10 +2,10 @@
 options, not on the number of threads.
 
 With up to 20 labels, default runs of `dual` are 2.2 to 9.5 times as fast (benchmarks/record/dual.md), except if rho1 is
-large and rho2 small. It stores T Y^2 numbers for T tokens and Y labels, and the time of its steps is proportional to
-that. With 26 to 36 labels, `dual` is still faster if positions have more attributes than there are labels (1.2 to 4
-times), or with few tokens (1.4 to 2 times with 18,000 to 24,000), because `proximal` takes less time per token on
-larger data. Otherwise `proximal` is faster (1.5 times). With 300 to 1,700 tokens, `dual` is 4 to 15 times as fast.
+large and rho2 small. It stores T Y^2 numbers for T tokens and Y labels, and its steps take proportional time. With 26
+to 36 labels, `dual` is still faster if positions have more attributes than there are labels (1.2 to 4 times), or with
+few tokens (1.4 to 2 times with 18,000 to 24,000), because `proximal` takes less time per token on larger data.
+Otherwise `proximal` is faster (1.5 times). With 300 to 1,700 tokens, `dual` is 4 to 15 times as fast.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ An iteration consists of two epochs (four while the gap is large) and an evaluat
 are sequences. Every fourth epoch visits all sequences in random order; the other epochs draw them in proportion to
 their duality gaps. The dual point determines the weights, so the solver needs no working set: it considers all features
 of the model, and the lower bound D of the dual point covers all of them. The solver keeps the probabilities of all
-label pairs at every position, T Y^2 numbers for T tokens and Y labels, so it suits few labels.
+label pairs at every position, T Y^2 numbers for T tokens and Y labels, so it is best suited to few labels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLAIN_EVERY = 4  # every fourth epoch takes all sequences
 _EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the second while the relative gap is above _LARGE
 _LARGE = 0.1
 _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes
-# The curvature of the proximal term, as a share of the curvature of the loss: its initial value, and how it adapts. If
+# The curvature of the proximal term, as a share of the curvature of the loss: its initial value and its adaptation. If
 # the gap of the problem with this term is small compared with P - D, the center limits progress, and the share falls;
 # otherwise it grows.
 _SHARE, _SHARE_OF_GAP, _SLOWEST, _FASTEST = 0.02, 0.8, 0.3, 1.2

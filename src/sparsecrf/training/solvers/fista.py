@@ -85,5 +85,5 @@ class Fista:
         return point.loss + self.objective.penalty_on(point.known).value(point.w)
 
 
-# Small gains say nothing about the distance to the optimum: progress is slow in directions of little curvature.
+# Small gains say nothing about the distance to the optimum: progress is slow in directions with little curvature.
 KIND = SolverKind(Fista, solver_for(*OF_SOLVERS, has=[Trait.ANY_PENALTY]), doubt=math.inf)

@@ -22,7 +22,7 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
-_FEW = 16  # numbers are sorted if at most one in this many possible numbers occurs
+_FEW = 16  # sort the numbers if at most one in this many possible numbers occurs
 
 
 class Block(NamedTuple):
@@ -130,7 +130,7 @@ class LocalModel(NamedTuple):
     ) -> Floats:
         """The step d that minimises g . d + d' B d / 2 + penalty(w + d), without moving features that are not free.
 
-        B = B0 - P P' + Q Q'. `factors` has the rows of [P, Q] for free features only; P has `subtracted` columns.
+        B = B0 - P P' + Q Q'. `factors` contains the rows of [P, Q] for free features only; P has `subtracted` columns.
         """
         place = np.full(len(w) + 1, -1, dtype=np.int32)
         place[free] = np.arange(len(free), dtype=np.int32)
@@ -193,8 +193,8 @@ def _distinct(numbers: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], ND
 
 
 def _unigram_of_each(known: WorkingSet) -> NDArray[np.int32]:
-    """For every bigram feature (x, y', y) the place of (x, y) in the set, or -1 if it is not in the set; -1 for all
-    other features."""
+    """For every bigram feature (x, y', y), the index of (x, y) in the set. -1 if the set does not contain (x, y), and
+    for all other features."""
     n_unigram, n_pairs = known.feature_set.n_unigram, known.size - known.feature_set.n_ngram
     unigram = Numbering.of(known.feature_set).unigram_of(known.numbers[n_unigram:n_pairs])
     parent = np.full(known.size, -1, dtype=np.int32)

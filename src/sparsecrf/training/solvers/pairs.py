@@ -15,7 +15,7 @@ _FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but 
 
 
 class _Rows:
-    """Rows, oldest first: a window that moves down a larger array, so that appending rarely moves the others."""
+    """Rows, oldest first, as a window that moves down a larger array, so that appending rarely moves existing rows."""
 
     def __init__(self, rows: Floats) -> None:
         self.room, self.first, self.end = rows, 0, len(rows)

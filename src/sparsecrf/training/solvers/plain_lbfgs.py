@@ -3,8 +3,8 @@
     d = - H g        H: `memory` updates of gamma I, gamma = s . y / y . y of the last pair (two-loop recursion)
     w <- w + t d     t: meets the strong Wolfe conditions; the search begins at 1, in the first step at 1 / |g|
 
-`auto` makes more progress per iteration. If the number of iterations is the only regulariser, that overfits; after k
-iterations, this solver fits the data as closely as other implementations of L-BFGS.
+`auto` makes more progress per iteration. When the number of iterations is the only regulariser, faster progress means
+overfitting. After k iterations, this solver fits the data as closely as other implementations of L-BFGS.
 """
 
 from __future__ import annotations

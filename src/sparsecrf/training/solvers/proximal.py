@@ -38,14 +38,14 @@ _EVERY_STEP, _EVERY = 8, 10  # h costs part of a pass: it is computed at each of
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner tolerance costs more and saves no steps
-_SMOOTH_MEMORY = 20  # pairs without an l1 term, where all weights are in the working set
+_SMOOTH_MEMORY = 20  # number of pairs without an l1 term, when all weights are in the working set
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
-# The block of B0 has at most _LARGEST_BLOCK features, and _BLOCK_PER_TOKEN per square root of a token, since a sweep of
-# the inner problem reads the whole matrix. It is renewed at the steps _RENEW_AT, then every _RENEW_EVERY steps. It is
-# estimated from _SAMPLE tokens, but from _EARLY_SAMPLE before step _SETTLED: until then curvature changes with every
-# step, and a matrix of all positions would cost more than it saves. With few features per token (_ENOUGH) there is no
-# block before that step: the pairs learn the curvature sooner.
+# The block of B0 contains at most _LARGEST_BLOCK features, and at most _BLOCK_PER_TOKEN times the square root of the
+# number of tokens, since a sweep of the inner problem reads the whole matrix. It is renewed at the steps _RENEW_AT,
+# then every _RENEW_EVERY steps. It is estimated from _SAMPLE tokens, but from _EARLY_SAMPLE before step _SETTLED: until
+# then, curvature changes with every step, and a matrix of all positions would cost more than it saves. With few
+# features per token (_ENOUGH) there is no block before that step, since the pairs capture the curvature sooner.
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
@@ -136,7 +136,7 @@ class Proximal:
         known, s, y = point.known, self.pairs.s, self.pairs.y
         unit = self.objective.units(known)
         expected = unit * np.abs(point.g + known.counts)
-        # A feature that is new to the working set has no h yet: E bounds it, times the size of values.
+        # The h of a feature that is new to the working set is unknown; E times the size of values bounds it.
         h = expected if self.h is None else np.where(self.h > 0, self.h, expected)
         # A feature whose count is not well above rho1 gets no weight, so a lower curvature would be misleading.
         ridge = np.maximum(RIDGE * unit**2, 2 * self.objective.penalty.rho1 * unit)
@@ -146,7 +146,7 @@ class Proximal:
             del expected, h  # every vector is as long as the space: keep as few as possible at a time
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, self.pairs, self.objective.threads)
-        # Weights at zero that are well within their bound stay there.
+        # Zero weights whose gradients are well within the bound stay at zero.
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)

@@ -8,9 +8,9 @@ As printed, each weight becomes s(a h w - g, rho1) / (a h + rho2) with a fixed a
 large. By default the block takes the joint step of `local_model` instead, damped until the objective does not increase;
 each check takes one more forward recursion.
 
-If attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a sweep block by block costs a pass
-for every attribute of a sentence. The solver then forms groups of attributes that never occur at the same position,
-such as the attributes of one template line, and updates each group together, with one pass per group.
+If attributes overlap nearly everywhere (words, tags and chunk tags of a sentence), a blockwise sweep costs one pass per
+attribute of a sentence. The solver then forms groups of attributes that never occur at the same position, such as the
+attributes of one template line, and updates each group together, with one pass per group.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Groupwise:
 
 
 def sbcd(objective: Objective, as_printed: float | None = None, groups: bool | None = None) -> Blockwise | Groupwise:
-    """Block by block, or group by group; by default whichever needs fewer passes per sweep."""
+    """Update block by block or group by group; the default is the method with fewer passes per sweep."""
     if as_printed is not None:
         if groups:
             raise InputError("groups=True cannot be combined with as_printed")

@@ -9,16 +9,16 @@ Let g be the gradient of one sequence's loss and eta_t the size of step t (Botto
     sgd:     eta_t = eta0 / (1 + max(eta0 rho2, 0.3) t/N)
     sgd-l1:  eta_t = eta0 / (1 + 0.3 t/N)
 
-Decay and penalty reach a weight when a sequence needs it, or at the end of the epoch; the result is the same as if
-every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
-Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. By the time they
-join, steps have become too small for them, so when they first join, eta0 is determined again and t restarts. The
-steps run in one thread, since each needs the weights of the previous one; evaluation uses all threads.
+Decay and penalty are applied to a weight when a sequence uses it, or at the end of the epoch; the result is the same as
+if every step changed every weight (formulas: `cpp/core/training/lazy_weights.hpp`). eta0 is found by trial on a sample.
+Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. When they first
+join, steps have become too small for them, so eta0 is determined again and t restarts. The steps run in one thread,
+since each needs the weights of the previous one; evaluation uses all threads.
 
 `warm_up` is a start for `auto`: a few epochs replace many of its first steps. It computes eight gradients at a time at
-the same weights, on all threads. If the data are shards in this process, it visits one after the other, as many as have
-eight million tokens in total. If these have n of the N sequences, an epoch has n steps, and the penalty of a step is
-still divided by N.
+the same weights, on all threads. If the data are shards in this process, it visits one after the other, up to eight
+million tokens in total. If these shards contain n of the N sequences, an epoch consists of n steps, and the penalty of
+a step is still divided by N.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DOUBT = (
 _DECAY = 0.3  # decay of the step size per epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # passes over a smaller sample
-_FIRST_EXPONENT, _EXPONENTS = -6, 60  # powers of two to try: the first, the largest
+_FIRST_EXPONENT, _EXPONENTS = -6, 60  # exponents of the powers of two to try: the first and the largest
 # A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
 # Steps that are far too large lead to weights for which inference needs the log domain, which takes 30 times as long
 # with many labels.
@@ -164,7 +164,7 @@ class _Stochastic:
         return True
 
     def _penalties_received(self, point: Point) -> Floats:
-        """The penalties q. A feature that joins owes no penalty in the direction of its gradient."""
+        """The penalties q. A feature that joins starts without outstanding penalty in the direction of its gradient."""
         q = np.zeros(point.known.size) if self.q is None else self.q.copy()
         joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
         q[joined] = self.u * np.sign(point.g[joined]) * self._rho1_factors(point.known)[joined]

@@ -42,7 +42,7 @@ class State:
     point: Point
     iteration: int
     screened: int  #: iteration of the last screening
-    stalled: int  #: steps in a row that did not improve
+    stalled: int  #: consecutive steps without improvement
     passes: float
     elapsed: float  #: seconds of training
     history: list[Record]
@@ -56,7 +56,7 @@ class State:
 
 
 class Keeper(Protocol):
-    """Where states are stored."""
+    """Storage for states."""
 
     def due(self) -> bool:
         """Whether it is time to save a new state."""
@@ -110,15 +110,15 @@ class Certifying(Protocol):
 
 @dataclass(frozen=True)
 class SolverKind:
-    """A solver by name: its constructor, and what it can minimise."""
+    """A solver by name: its constructor and its capabilities."""
 
     make: Callable[..., Solver]
     capabilities: Capabilities
-    #: Whether it takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit is
-    #: given. All other solvers never increase the objective, and reach any tolerance.
+    #: Whether the solver takes a seed, only approaches the optimum, and stops after EPOCHS iterations if no other limit
+    #: is given. All other solvers never increase the objective and can reach any tolerance.
     is_stochastic: bool = False
-    #: Whether it computes a lower bound on the minimum (`Certifying`) over all features, so that nothing is screened
-    #: until the end.
+    #: Whether the solver computes a lower bound on the minimum (`Certifying`) over all features, so that nothing is
+    #: screened until the end.
     certifies: bool = False
     doubt: float = DOUBT  #: doubt of its estimates (`Stopping`)
 

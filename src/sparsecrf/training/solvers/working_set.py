@@ -43,16 +43,16 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
 _FIRST_SCREENING_OF_NGRAMS = (
-    10  # the first screening of label n-grams waits longer: nearly all look like violations, and checking costs most
+    10  # label n-grams are first screened later: nearly all look like violations, and checking them costs the most
 )
 _SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
 _AFTER_SCREENING = 5  # iterations for features that joined to take effect
-# A feature at zero leaves the working set if its |gradient| is below this share of rho1 (with groups, of what they
-# allow).
+# A feature at zero leaves the working set if its |gradient| is below this share of rho1 (with groups, of the largest
+# value that they tolerate).
 _KEEP = 0.8
-# Relative to all mass: a KKT residual at w = 0 below this is rounding, and cannot serve as a scale.
+# A KKT residual at w = 0 below this share of the total mass is rounding error and cannot serve as a scale.
 _ROUNDING = 1e-8
-# A gap below this share of the objective is not worth a better bound.
+# A gap below this share of the objective is not tightened further.
 _TIGHT = 1e-4
 # A relative KKT residual of the working set up to this is rounding error.
 _NOTHING = 1e-13
@@ -106,11 +106,11 @@ class Run:
         self.promise = np.inf  # possible gain, from the last screening
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
-        self.screening_s: float | None = None  # how long it took
+        self.screening_s: float | None = None  # duration of that screening
         longer = objective.prepared.ngrams is not None
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
-        self.stalled = 0  # steps in a row that did not improve
-        self._valued: tuple[Point | None, float] = None, np.nan  # the last point whose objective was asked for
+        self.stalled = 0  # consecutive steps without improvement
+        self._valued: tuple[Point | None, float] = None, np.nan  # the last evaluated point and its objective
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
 
@@ -135,7 +135,7 @@ class Run:
                 if self.stopped_by is None and enough:
                     self.stopped_by = "callback"
                 if self.stopped_by is None:
-                    self.everything = None  # it is large
+                    self.everything = None  # free its memory
                     new = self.solver.step(point)
                     self.stalled = self.stalled + 1 if new is point else 0
                     if self.stalled:
