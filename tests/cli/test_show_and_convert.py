@@ -42,7 +42,7 @@ def model(tmp_path):
 def test_text(call, model):
     status, out, err = call("show", "m.safetensors")
     assert (status, err) == (0, "")
-    for part in ("3 of labels, 3 of label pairs", "U:%x[0,0]", "1.25e-05", "not known", "Transitions", "[start]"):
+    for part in ("3 for labels, 3 for label pairs", "U:%x[0,0]", "1.25e-05", "not known", "Transitions", "[start]"):
         assert part in out
     said = {" ".join(line.replace("│", " ").split()) for line in out.splitlines()}
     assert {"training objective above optimum, at most 1.25e-05", "training tokens 1,234,567", "rho1 0.5"} <= said
@@ -76,7 +76,7 @@ def test_long_templates_are_shown_by_their_beginning(call, model, tmp_path):
         assert shown.count(":%x") == (n if more is None else 12)
         assert ("more lines" in shown) == (more is not None)
         if more is not None:
-            assert f"... {more} more lines (--format json has them)" in shown
+            assert f"... {more} more lines (shown by --format json)" in shown
         assert json.loads(call("show", "m.safetensors", "--format", "json")[1])["template"]["text"] == template.text
 
 

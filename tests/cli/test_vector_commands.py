@@ -18,7 +18,7 @@ def test_program(program):
     options = ["-m", "m", "--rho1", "0.02", "--vectors", "glove.txt", "--recipe", "vectors_window=1"]
     done = program("train", "train.txt", "--dev", "train.txt", *options)
     assert done.status == 0, done.err
-    assert "vectors of 3 numbers; 88.9 % of the tokens have a vector" in done.err
+    assert "vectors with 3 dimensions; 88.9 % of tokens have a vector" in done.err
     model = Model.load(program.directory / "m")
     vectors = WordVectors.load(program.directory / "glove.txt", window=1)
     crf = CRF(rho1=0.02, vectors=vectors, template="*0:%x[0,0]\nB\n").fit(X, Y)
@@ -33,7 +33,7 @@ def test_program(program):
     p = np.concatenate([model.marginals(words).max(axis=1) for words in NEW])
     np.testing.assert_allclose([float(row[2]) for row in rows], p, atol=2e-6)
     assert json.loads(program("eval", "train.txt", "-m", "m", "--json").out)["token_error"] == 0
-    assert "8 words, 3 numbers each" in program("show", "m").out
+    assert "8 words, 3 dimensions" in program("show", "m").out
     page = program("report", "m", "-o", "r.html", "--data", "train.txt")
     assert page.status == 0, page.err
     assert program("path", "train.txt", "--dev", "train.txt", "-o", "p", "--vectors", "nowhere").status == 1

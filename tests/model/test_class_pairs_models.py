@@ -76,7 +76,7 @@ def test_weights_have_the_names_of_classes():
     assert found == crf.model_.explain(top=None).summary["active_bigram"] - sum(
         previous in (*LABELS, "[start]") and label in LABELS for previous, label in pairs
     )
-    assert "of pairs of classes" in str(explained)
+    assert "for class pairs" in str(explained)
     # Labels N|s and V|p have the weight of their classes.
     transitions = crf.model_.transitions()
     y = crf.model_.labels.index
@@ -156,7 +156,7 @@ def test_the_program(program, tmp_path):
     assert "of them for class pairs" in done.err
     program("path", "-o", "path", "--n-rho", "2", *how, *files)
     assert Model.load(tmp_path / "path" / "model-01.safetensors").label_parts.classes
-    assert "of pairs of classes" in program("show", "m.safetensors").out
+    assert "for class pairs" in program("show", "m.safetensors").out
     assert program("report", "m.safetensors", "-o", "report.html").status == 0
     for wrong, message in (
         (["--class-pairs"], "--class-pairs needs --label-parts"),

@@ -94,7 +94,7 @@ def test_the_program(program, tmp_path):
     assert set(Model.load(tmp_path / "m.safetensors").label_parts.names) == {"N", "s", "p", "V"}
     program("path", "-o", "path", "--label-parts", "|", "--n-rho", "2", *files)
     assert Model.load(tmp_path / "path" / "model-01.safetensors").label_parts is not None
-    assert "of parts of labels" in program("show", "m.safetensors").out
+    assert "for label parts" in program("show", "m.safetensors").out
     for wrong, message in (("words", "expected a separator"), ("|", "| is not supported by --solver cd; use auto")):
         failed = program("train", "-m", "n.safetensors", "--label-parts", wrong, "--solver", "cd", *files)
         assert message in failed.err

@@ -326,5 +326,5 @@ def test_shards_that_the_manifest_counts_wrongly(tmp_path, data):
     shards = json.loads((folder.path / MANIFEST).read_text())["shards"]
     shards[0]["tokens"], shards[1]["tokens"] = shards[0]["tokens"] + 1, shards[1]["tokens"] - 1
     forge(folder, {"shards": shards})
-    with pytest.raises(InputError, match=r"shard-00000\.corpus: expected \d+ sequences of \d+ tokens, found"):
+    with pytest.raises(InputError, match=r"shard-00000\.corpus: expected \d+ sequences with \d+ tokens in all, found"):
         CorpusFolder.load(folder.path).open(0)

@@ -27,12 +27,12 @@ def frequency_cutoff(corpus: Corpus, at_least: float) -> Numbers:
 
 
 def mutual_information(corpus: Corpus, top_n: int) -> Numbers:
-    """Numbers of the observed features of the `top_n` blocks that tell most about the label.
+    """Numbers of the observed features of the `top_n` blocks with the most information about the label.
 
     A block is one attribute with all labels, or one attribute with all label pairs. Blocks are ranked by the mutual
-    information between the presence of the attribute and the label (`information`). An attribute that always occurs has
-    no information, although its weights describe the label frequencies or the plain transitions, so its block is kept
-    in addition to the `top_n`.
+    information between the presence of the attribute and the label (`information`). An attribute that always occurs
+    carries no information, although its weights describe the label frequencies or the plain transitions, so its block
+    is kept in addition to the `top_n`.
     """
     if top_n < 0:
         raise InputError(f"top_n: expected at least 0, found {top_n}")
@@ -64,7 +64,7 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
 
 
 def _information(corpus: Corpus, ptr: Numbers, attribute: NDArray[np.int32], value: Floats) -> Floats:
-    """For one kind of list. With f(n) = n log n,
+    """Mutual information for one kind of list. With f(n) = n log n,
 
     N I(x; y) = f(N) - f(n(x)) - f(n(-x)) + sum_y { f(n(x,y)) + f(n(-x,y)) - f(n(y)) }
 

@@ -138,8 +138,8 @@ class Dataset:
         return made if self.prior is None else with_others(made, self.prior)
 
     def remark(self, what: str) -> str | None:
-        """A warning if held-out data, called `what` in messages, have labels that these data do not have, else None.
-        Raises if these data have none of the held-out labels."""
+        """A warning if held-out data, called `what` in messages, contain labels that these data lack, else None. Raises
+        if these data contain none of the held-out labels."""
         return None if self.dev is None else self.dev.unknown.remark(what, self.names.labels(self.label_names))
 
     # ---- Files
@@ -188,7 +188,7 @@ def read_files(
     other = None if dev is None else data.read_other(dev, **options)
     if vectors is not None:  # read only now, when all words are known
         looked = look_up(vectors.read(seen), seen, words, recipe.standardize, recipe.scale)
-        tell(f"vectors of {looked.vectors.width} numbers; {100 * looked.covered:.1f} % of the tokens have a vector")
+        tell(f"vectors with {looked.vectors.width} dimensions; {100 * looked.covered:.1f} % of tokens have a vector")
         data = data.with_vectors(looked, words)
         other = None if other is None else other.with_vectors(looked, other.corpus.words)
     return replace(data, dev=other)

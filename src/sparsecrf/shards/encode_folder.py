@@ -57,14 +57,14 @@ def encode_folder(
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorpusFolder:
-    """The folder of these labelled files: reused if it was made from the same data, otherwise rebuilt.
+    """Return the folder for these labelled files. It is reused if it was encoded from the same data, otherwise rebuilt.
 
     The files are column files, or files in another `format`, named as for `--format`. A template generates the
     attributes of column files; without a template, the attributes are the columns themselves and the bias. A folder is
     reused if a hash of the content of the files (not their names), the template and the options matches. `labels` are
-    the first labels of the vocabulary, whether or not the files have them. `missing`, `label_sets`, `ragged`,
+    the first labels of the vocabulary, whether or not the files contain them. `missing`, `label_sets`, `ragged`,
     `encoding` and `threads` are as for `encode_files`. A new folder replaces the old one when it is complete.
-    `progress` is called with the number of bytes encoded since its last call. If two processes ask for the same folder,
+    `progress` is called with the number of bytes encoded since its last call. If two processes request the same folder,
     one creates it and the other waits.
     """
     recipe = Recipe(
@@ -130,7 +130,7 @@ def _hash(recipe: Recipe, shard_tokens: int, digests: Iterable[str]) -> str:
 
 
 class _Hashed:
-    """A file whose content is hashed while it is read, so that the hash is of exactly the encoded bytes."""
+    """A file whose content is hashed while it is read, so that the hash covers exactly the encoded bytes."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self.name, self._file, self._hash = name, file, hashlib.sha256()

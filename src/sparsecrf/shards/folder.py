@@ -7,8 +7,8 @@ contains:
     vocabulary              labels and attributes by id (files/container.py)
     manifest.json           a hash of what it was made from; the template; counts and digests of the other files
 
-Ids only grow while the data are read, so ids in early shards stay valid: a shard is opened with the final counts. Every
-file is checked against the manifest, and the manifest against its own digest.
+While the data are read, ids are added but never changed, so ids in early shards stay valid. A shard is opened with the
+final counts. Every file is checked against the manifest, and the manifest against its own digest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ShardEntry:
 
 @dataclass(frozen=True)
 class CorpusFolder:
-    """A corpus in files, of which as many shards as fit are held in memory."""
+    """A corpus on disk. As many shards as fit are held in memory."""
 
     path: Path
     recipe: str  #: hash of the recipe and the data
@@ -100,8 +100,8 @@ class CorpusFolder:
             raise self._not_as_loaded(f"{file}: expected a shard, found no file") from None
         found = corpus.n_sequences, corpus.n_tokens
         if found != (shard.sequences, shard.tokens):
-            expected = f"{shard.sequences} sequences of {shard.tokens} tokens"
-            raise damaged(self.path, f"{file}: expected {expected}, found {found[0]} of {found[1]}")
+            expected = f"{shard.sequences} sequences with {shard.tokens} tokens in all"
+            raise damaged(self.path, f"{file}: expected {expected}, found {found[0]} with {found[1]}")
         return corpus
 
     def _not_as_loaded(self, what: str) -> InputError:
@@ -118,7 +118,7 @@ class CorpusFolder:
         """The data for `fit`, as shards; `threads` threads work on one shard at a time.
 
         The first shards stay in memory as far as `memory` bytes suffice, by default a quarter of the memory that this
-        process can use; the others are read again for each query."""
+        process can use; all other shards are read again for each query."""
         left, n_kept = usable_memory() // 4 if memory is None else memory, 0
         for k in range(len(self.shards)):
             left -= _PER_BYTE * self._size_of(k) + _PER_ATTRIBUTE * self.n_attributes
@@ -198,7 +198,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         entries = json.loads(content.decode("utf-8"))
-        json.dumps(entries, ensure_ascii=False).encode()  # an escape may have made half of a surrogate pair
+        json.dumps(entries, ensure_ascii=False).encode()  # an escape may encode an unpaired surrogate
         whole = isinstance(entries, dict) and entries.pop("digest", None) == _digest(entries)
     except (ValueError, RecursionError) as error:
         raise damaged(folder, f"{file}: expected JSON, found other content ({error})") from error

@@ -1,15 +1,15 @@
 """The queries of an `Oracle`, for data in shards.
 
-Loss, gradient, curvature and masses are sums. The caller knows the counts and passes them only to the first shard, so
-that the answers of all shards add up to E - C. With a single shard, the answer equals the answer of its oracle.
+Loss, gradient, curvature and masses are sums. The caller passes the counts only to the first shard, so that the answers
+of all shards add up to E - C. With a single shard, the answer equals the answer of its oracle.
 
-Screening needs the sums A and B over all shards (screen.hpp of the core derives how). With M the mass of an attribute
+Screening needs the sums A and B over all shards (derivation: screen.hpp in the core). With M the mass of an attribute
 in all shards and m_s its mass in shard s, a shard reports the sums a_s that exceed a fraction c of its share of the
-bound, c b m_s / M. A sum that it does not report is at most this large, so
+bound, c b m_s / M. An unreported sum is at most this large, so
 
     sum_s a_s <= sum_{s reported} a_s + c b (1 - sum_{s reported} m_s / M)
 
-and only cells whose right side exceeds b can exceed b themselves. A shard returns only these cells, with two numbers
+and only cells whose right side exceeds b can exceed b themselves. A shard returns only these cells, with two values
 each.
 """
 
@@ -26,7 +26,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.lazy import lazy
 from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
 
-#: The fraction c. If it is smaller, shards send more numbers, but fewer candidates turn out not to be violations.
+#: The fraction c. A smaller c means that shards send more values and that screening returns fewer false candidates.
 FRACTION = 0.5
 
 
@@ -174,7 +174,7 @@ class ShardedOracle:
             self._empty = [self.workers.share(empty)]
         self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # by whether values are absolute
         self._whole: Any = None
-        # What was sent last, since solvers make many passes over one feature set.
+        # The objects that were sent last, since solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)
         self._counts: tuple[Floats | None, Any] = (None, None)
 
@@ -231,7 +231,7 @@ class ShardedOracle:
         return loss, g, h
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int) -> Floats:
-        """Curvature [M, M] between the features at these places of the set, from every n-th sequence."""
+        """Curvature [M, M] between the features at these indices of the set, from every n-th sequence."""
         shared, w = self._shared(features), self.workers.share(w)
         matrix: Floats = self.workers.total(block_curvature, add, shared, w, block, every)[0]
         return matrix
@@ -239,8 +239,8 @@ class ShardedOracle:
     def sequence_factors(
         self, features: FeatureSet, w: Floats, listed: Numbers, total: Floats, **options: Any
     ) -> tuple[float, Floats]:
-        """Entropy and G of a dual point with a factor for each sequence. Several shards find their factors at the same
-        time, each as if the factors of all other shards were 1."""
+        """Entropy and G of a dual point with a factor for each sequence. Shards compute their factors
+        independently, each as if the factors of all other shards were 1."""
         shared, w = self._shared(features), self.workers.share(w)
         options["alone"] = len(self.workers) == 1
         entropy, G = self.workers.total(sequence_factors, add, shared, w, listed, total, options)
@@ -270,9 +270,9 @@ class ShardedOracle:
         return features_of(cells[upper > bound], Numbering.of(features))
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
-        """For each of the features at these places, extended by each label in front (last column: the start label):
-        bounds on the expectations, and counts, both [L, Y + 1]. Also the number of sequences whose bounds are not
-        exact: if it is 0, the bounds are the expectations of strings outside of the set."""
+        """Bounds on the expectations, and counts, both [L, Y + 1], of the features at these indices, extended by each
+        label in front (last column: the start label). Also the number of sequences whose bounds are not exact; if it is
+        0, the bounds are the expectations of strings outside the set."""
         shared, w = self._shared(features), self.workers.share(w)
         return self.workers.total(ngram_bounds, add, shared, w, listed)
 

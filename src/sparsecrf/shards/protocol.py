@@ -20,7 +20,7 @@ Numbers = NDArray[np.int64]
 
 @runtime_checkable
 class Oracle(Protocol):
-    """Sums over the sequences of one labelled corpus, at any weights. It takes one call at a time."""
+    """Sums over the sequences of one labelled corpus, at any weights. Calls must not overlap."""
 
     @property
     def signs_agree(self) -> bool:
@@ -46,7 +46,7 @@ class Oracle(Protocol):
         """Loss and gradient as in `loss_grad`, and h [K] = sum_t w v^2 p (1 - p)."""
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
-        """Second derivatives [M, M] between the features at these places of the set, without the terms that couple
+        """Second derivatives [M, M] between the features at these indices of the set, without the terms that couple
         different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.cpp)."""
 
     def sequence_factors(
@@ -65,7 +65,7 @@ class Oracle(Protocol):
         centre: Floats | None = None,
     ) -> tuple[float, Floats]:
         """A dual point with a factor for each sequence (cpp/core/training/sequence_factors.cpp): its entropy, and its G
-        [L] for the features at the places `listed`. `total` [L] is the gradient over the data of all shards;
+        [L] for the features at the indices `listed`. `total` [L] is the gradient over the data of all shards;
         `thresholds` [L] replace rho1 if there are groups of features. `alone`: there are no other shards. `centre` [L]:
         the weights w0 on which the penalty is centred; the entropy is then H + w0 . G."""
 
@@ -74,9 +74,10 @@ class Oracle(Protocol):
         bound."""
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
-        """Screening of label n-grams. For each feature at the places `listed` (of two labels or more, and not after the
-        start), with each label and then the start label in front: a bound on the expectation, and the count, both
-        [L, Y + 1]. Also the number of sequences whose bounds are not exact (cpp/core/training/ngram_screen.cpp)."""
+        """Screening of label n-grams. For each feature at the indices `listed` (with two or more labels, and not after
+        the start), extended by each label and by the start label in front: a bound on the expectation, and the count,
+        both [L, Y + 1]. Also the number of sequences whose bounds are not exact
+        (cpp/core/training/ngram_screen.cpp)."""
 
     def shard_sums(
         self,
@@ -95,5 +96,5 @@ class Oracle(Protocol):
         """Free the memory that passes keep for the next pass."""
 
 
-#: Makes the oracle of a corpus, for a number of threads (0 means all) and a kernel (auto, sparse, dense or log).
+#: Creates the oracle of a corpus, for a number of threads (0 means all) and a kernel (auto, sparse, dense or log).
 OracleFactory: TypeAlias = Callable[[Corpus, int, str], Oracle]

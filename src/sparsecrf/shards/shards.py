@@ -254,7 +254,7 @@ def add(answers: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 class Sparse(NamedTuple):
-    """Sums by key, for keys that few shards have."""
+    """Sums by key, for keys that occur in few shards."""
 
     keys: Numbers  #: ascending
     values: Floats  #: [n, K]

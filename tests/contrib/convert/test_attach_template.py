@@ -90,9 +90,9 @@ def test_models_of_compat():
 
 def test_what_does_not_fit(path):
     model = read_crfsuite(path)
-    with pytest.raises(InputError, match=r"every attribute of the model; no line generates 1, such as 'bias': add"):
+    with pytest.raises(InputError, match=r"attribute of the model; no line generates 1 of them, such as 'bias': add"):
         attach_template(model, TEMPLATE.replace("Ubias\n", ""), rename=RENAME)
-    with pytest.raises(InputError, match=r"no line generates 3, such as .*'BOS'.*rename="):
+    with pytest.raises(InputError, match=r"no line generates 3 of them, such as .*'BOS'.*rename="):
         attach_template(model, TEMPLATE)
     with pytest.raises(InputError, match="expected a line B, because"):
         attach_template(model, TEMPLATE.replace("\nB\n", "\n"), rename=RENAME)

@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
     start: int  #: first token of the span
     end: int
-    first: int  #: first token that is judged: the span, or the token before it if that is in no span
+    first: int  #: first judged token: the start of the span, or the token before it if that token is in no span
     last: int  #: the token after the last one that is judged, which may be the token after the span
 
 
@@ -69,7 +69,7 @@ _TINY = 1e-300  # a probability may be too small for a double
 
 @dataclass(frozen=True)
 class Judged:
-    """What a model trained on the other folds says about the sequences of one fold."""
+    """The judgements of a model trained on the other folds about the sequences of one fold."""
 
     number: int  #: number of the fold
     sequences: Numbers
@@ -88,8 +88,9 @@ def judged_folds(
     **options: Any,
 ) -> Iterator[Judged]:
     """Judge fold by fold. Each fit starts from the weights of the previous one; the problem is convex, so this only
-    saves time. `groups` has a value for each sequence; sequences with the same value are held out together. `scheme`
-    says how labels encode spans. `options` are as for `fit`. Raises KeyboardInterrupt if a fit is interrupted.
+    saves time. `groups` contains a value for each sequence; sequences with the same value are held out together.
+    `scheme` is the encoding of spans by labels. `options` are as for `fit`. Raises KeyboardInterrupt if a fit is
+    interrupted.
     """
     corpus, start = data.corpus, None
     if corpus.n_labels < 2:
@@ -127,7 +128,7 @@ def audit_of(data: Dataset, judged: Iterable[Judged]) -> Audit:
 
 
 def _sequence_numbers(data: Dataset) -> Numbers:
-    """Maps sequence numbers in the corpus to numbers among all sequences: the corpus lacks sequences without
+    """Maps sequence numbers in the corpus to numbers among all sequences, since the corpus omits sequences without
     tokens."""
     if not len(data.places):
         return np.arange(data.corpus.n_sequences)
@@ -210,12 +211,13 @@ def audit(
     """Find labels that are probably wrong.
 
     Sequences are assigned to `folds` folds. A model that was trained on the other folds judges each fold, so no model
-    has learnt the label that it judges. The result ranks all tokens and all spans, the most suspicious first, each with
-    the label that the model would assign.
+    was trained on a label that it judges. The result ranks all tokens and all spans, the most suspicious first, each
+    with the label that the model would assign.
 
-    X, y, `lengths` and `sentences` are as for `CRF.fit`, `parameters` those of `CRF`: features, template, rho1, ...;
-    with `verbose=1` progress is shown. `groups` has a value for each sequence, such as its document (`path.documents`):
-    sequences with the same value are held out together. `scheme` says how labels encode spans, as for `sparsecrf eval`.
+    X, y, `lengths` and `sentences` are as for `CRF.fit`, and `parameters` are those of `CRF`: features, template, rho1,
+    ...; with `verbose=1` progress is shown. `groups` contains a value for each sequence, such as its document
+    (`path.documents`): sequences with the same value are held out together. `scheme` is the encoding of spans by
+    labels, as for `sparsecrf eval`.
     """
     crf = CRF(**parameters)
     crf._check_one_fit()

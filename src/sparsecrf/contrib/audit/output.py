@@ -34,7 +34,7 @@ def _tokens(source: Source, recipe: Recipe) -> Iterator[list[Any]]:
 
 
 def text_of(token: Any) -> str:
-    """How to print a token: its text, its first column, or its first attribute."""
+    """The printed form of a token: its text, its first column, or its first attribute."""
     if isinstance(token, str):
         return token
     if isinstance(token, dict):

@@ -1,4 +1,4 @@
-"""How probable given labels are, with and without the labels around them.
+"""Probabilities of the given labels, with and without the labels around them.
 
 For a token t with the given label g_t, and for the tokens W of a span with the given labels g_W,
 

@@ -20,7 +20,7 @@ class Suspect(NamedTuple):
     suggested: Any  #: the best other label; for a span, the types of the best labels of its tokens and their neighbours
     score: float  #: -log `probability` - 1/2 log `given_others`; for spans -log `given_others` - 1/2 log `probability`
     probability: float  #: marginal probability of the given label
-    given_others: float  #: probability of the given label if all others are right
+    given_others: float  #: probability of the given label if all other labels are right
 
 
 @dataclass(frozen=True, repr=False)

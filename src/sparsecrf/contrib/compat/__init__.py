@@ -4,7 +4,7 @@
     import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF
     from sparsecrf.contrib.compat import metrics, scorers, utils
 
-The objective is CRFsuite's (params.py), on the features that CRFsuite would make (features.py). Models are saved in
+The objective is CRFsuite's (params.py), on the features that CRFsuite would generate (features.py). Models are saved in
 sparsecrf's format; CRFsuite's files can be opened, and written on request. `install` registers these classes under the
 names of the original classes, for pickles of these and for libraries that import them.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparsecrf.contrib.compat.trainer import BaseTrainer as BaseTrainer
     from sparsecrf.contrib.compat.trainer import Trainer as Trainer
 
-#: Imported when first used: a tagger does not wait for scikit-learn.
+#: Imported on first use, so that a tagger does not load scikit-learn.
 _HOME = {
     "BaseTrainer": "trainer",
     "CRF": "estimator",

@@ -20,7 +20,7 @@ from sparsecrf.contrib.compat.trainer import LinePerIterationTrainer, Trainer
 from sparsecrf.contrib.compat.training_log import TrainLogParser
 from sparsecrf.model import Model
 
-#: Constructor parameters whose names differ from CRFsuite's; it writes calibration_NAME as calibration.NAME.
+#: Constructor parameters whose names differ from CRFsuite's, which uses calibration.NAME for calibration_NAME.
 _CRFSUITE_NAMES = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",
@@ -32,7 +32,7 @@ _NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", 
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """sklearn-crfsuite's CRF, trained by `sparsecrf`: parameters as for `Trainer`, None for the default.
+    """sklearn-crfsuite's CRF, trained by `sparsecrf`. Parameters are as for `Trainer`; None means the default.
 
     With `model_filename`, `fit` also writes the model there, and an unfitted estimator loads it from there, in the
     format of this package or of CRFsuite. Otherwise the model is kept in memory, and a file is created only on request:
@@ -124,14 +124,14 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     # ---- Predictions
 
     def predict(self, X: Iterable[Iterable[Any]]) -> Objects:
-        """The labels of each sequence: an array of lists, of two dimensions if all sequences have the same length."""
+        """The labels of each sequence: an array of lists, or a two-dimensional array if all lengths are equal."""
         return np.array(list(map(self.predict_single, X)), dtype=object)
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         return self._fitted_tagger().tag(xseq)
 
     def predict_marginals(self, X: Iterable[Iterable[Any]]) -> Objects:
-        """As `predict`, with a dict {label: probability} for each token."""
+        """Like `predict`, with a dict {label: probability} for each token."""
         return np.array(list(map(self.predict_marginals_single, X)), dtype=object)
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
@@ -141,7 +141,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return [{label: tagger.marginal(label, t) for label in labels} for t in range(len(items))]
 
     def score(self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]]) -> float:
-        """Share of tokens with the right label. `compat.metrics` has other scores."""
+        """The share of correctly labelled tokens. `compat.metrics` contains other scores."""
         return flat_accuracy_score(y, self.predict(X))
 
     def _fitted_tagger(self) -> Tagger:
@@ -191,7 +191,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def size_(self) -> int | None:
-        """Bytes of the model's file."""
+        """Size of the model file in bytes."""
         return None if self._info is None else int(self._info.header["size"])
 
     @property

@@ -1,9 +1,9 @@
-"""The features that CRFsuite would make for a corpus.
+"""The features that CRFsuite would generate for a corpus.
 
 A state feature is an attribute and a label that occur at the same position; a transition is a pair of consecutive
 labels. With `feature.possible_states`, any attribute forms a feature with any label; with
 `feature.possible_transitions`, any two labels form a transition. Features whose count is at least `feature.minfreq`, 0
-by default, are kept. A count is a sum of values, so an attribute of value 0 (such as `False` in a dict) makes a
+by default, are kept. A count is a sum of values, so an attribute with value 0 (such as `False` in a dict) forms a
 feature, and an attribute whose values add up to less than 0 does not.
 """
 
@@ -58,7 +58,7 @@ def crfsuite_features(
 
 
 def _counts_at(every: Numbers, cells: Numbers, counts: Floats) -> Floats:
-    """The counts of all cells in `every`; 0 for those that are not among `cells`."""
+    """The counts of all cells in `every`; 0 for cells that are not in `cells`."""
     import numpy as np
 
     wide = np.zeros(len(every))

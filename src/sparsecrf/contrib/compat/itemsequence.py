@@ -1,4 +1,4 @@
-"""Tokens as python-crfsuite takes them."""
+"""Tokens in the form that python-crfsuite accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ItemSequence:
 
     An item is a dict or a collection of names. In a dict, `{"a": 2.5}` is the attribute a with value 2.5, a bool has
     the value 1 or 0, `{"a": "b"}` is the attribute a:b with value 1, and dicts, lists and sets nest: `{"a": {"b": 2},
-    "c": ["d"]}` has the attributes a:b with value 2 and c:d with value 1.
+    "c": ["d"]}` contains the attributes a:b with value 2 and c:d with value 1.
     """
 
     def __init__(self, pyseq: Iterable[Any]) -> None:
@@ -27,7 +27,8 @@ class ItemSequence:
             self._items = [list(_attributes(item, "", t)) for t, item in enumerate(pyseq)]
 
     def items(self) -> list[dict[str, float]]:
-        """The attributes of each item with their values. If an item has an attribute twice, the last value is shown."""
+        """The attributes of each item with their values. If an item contains an attribute twice, the last value is
+        shown."""
         return [dict(item) for item in self._items]
 
     def __len__(self) -> int:
@@ -38,7 +39,7 @@ class ItemSequence:
 
 
 def tokens(xseq: Iterable[Any]) -> list[Any]:
-    """The items in the form that the encoder takes.
+    """The items in the form that the encoder accepts.
 
     The encoder reads dicts and lists as `ItemSequence` does, but it treats text as one attribute, where python-crfsuite
     sees a collection of characters.
@@ -122,7 +123,7 @@ class Data:
     """Sequences are encoded immediately, so the caller may change its objects afterwards."""
 
     def __init__(self) -> None:
-        #: The labels of all groups: CRFsuite's models have the labels of the holdout group, too.
+        #: The labels of all groups, since CRFsuite's models also contain the labels of the holdout group.
         self.vocabulary = Vocabulary(start=False)
         self._encoder = self._new_encoder()
         self._corpus: Corpus | None = None  # sequences encoded before the last `split`
@@ -153,7 +154,7 @@ class Data:
         return [table[k] for k in range(len(table))]
 
     def split(self, holdout: int) -> tuple[Corpus | None, Corpus | None]:
-        """The sequences to train on, and those of the group `holdout`; None for an empty part."""
+        """The sequences to train on, and the sequences of the group `holdout`; None for an empty part."""
         import numpy as np
 
         if len(self._groups) > (0 if self._corpus is None else self._corpus.n_sequences):

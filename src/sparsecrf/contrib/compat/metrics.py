@@ -13,7 +13,7 @@ Labels = Iterable[Iterable[str]]
 
 
 def flat_accuracy_score(y_true: Labels, y_pred: Labels, **options: Any) -> float:
-    """Share of tokens with the right label."""
+    """The share of correctly labelled tokens."""
     return float(metrics.accuracy_score(flatten(y_true), flatten(y_pred), **options))
 
 
@@ -39,6 +39,6 @@ def flat_classification_report(y_true: Labels, y_pred: Labels, labels: Any = Non
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
-    """Share of sequences whose labels are all right; 0 without sequences."""
+    """The share of sequences whose labels are all correct; 0 without sequences."""
     right = [list(a) == list(b) for a, b in zip(y_true, y_pred, strict=True)]
     return sum(right) / len(right) if right else 0.0

@@ -1,4 +1,4 @@
-"""The file of a model, like that of sklearn-crfsuite's estimators."""
+"""The model file of an estimator, as in sklearn-crfsuite."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class FileResource:
         self.ensure_name()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state has what sklearn-crfsuite's has: options, name, and the content of a temporary file."""
+        """The same state as in sklearn-crfsuite: options, name, and the content of a temporary file."""
         state = {name: getattr(self, name) for name in ("auto", "keep_tempfiles", "suffix", "prefix")}
         return {**state, "name": None if self.auto else self._name, **({_DATA: self.content()} if self.auto else {})}
 

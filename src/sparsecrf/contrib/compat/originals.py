@@ -14,12 +14,12 @@ from sparsecrf.contrib import compat
 if TYPE_CHECKING:
     from types import ModuleType
 
-#: The original packages, and which of their names `compat` provides.
+#: The original packages, and the names of theirs that `compat` provides.
 _PACKAGES = {
     "pycrfsuite": ("BaseTrainer", "CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"),
     "sklearn_crfsuite": ("CRF",),
 }
-#: Modules of the originals, and their replacements here.
+#: Modules of the original packages, and their replacements here.
 _MODULES = {
     "pycrfsuite._pycrfsuite": "pycrfsuite",
     "pycrfsuite._logparser": "sparsecrf.contrib.compat.training_log",
@@ -34,11 +34,11 @@ _MODULES = {
 
 
 def install() -> None:
-    """Make `import pycrfsuite` and `import sklearn_crfsuite` give this package's classes from now on.
+    """Make `import pycrfsuite` and `import sklearn_crfsuite` load this package's classes.
 
-    Use it for libraries that import the original packages (call it before they do), and to open pickles of the original
-    classes, which name the original modules. The change lasts until the process ends. Modules are imported when they
-    are first used: a program that only tags does not load scikit-learn.
+    Call this function before a library imports the original packages, or to open pickles of the original classes, which
+    name the original modules. The change lasts until the process ends. Modules are imported on first use, so a program
+    that only tags does not load scikit-learn.
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return

@@ -90,7 +90,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         ],
         "passive-aggressive": [
             *_FEATURES,
-            Option("type", 1, "How weights are updated. 0: without slack, 1: PA-I, 2: PA-II.", choices=(0, 1, 2)),
+            Option("type", 1, "The update rule. 0: without slack, 1: PA-I, 2: PA-II.", choices=(0, 1, 2)),
             Option("c", 1.0, "Aggressiveness; for type 1, the largest step.", at_least=0),
             Option("error_sensitive", True, "The margin is the square root of the number of wrong labels, not 1."),
             Option("averaging", True, "The weights are averaged over all steps."),
@@ -100,7 +100,7 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         "arow": [
             *_FEATURES,
             Option("variance", 1.0, "The variance of every weight at the beginning.", at_least=0),
-            Option("gamma", 1.0, "How much weights resist a change.", at_least=0),
+            Option("gamma", 1.0, "The resistance of weights to changes.", at_least=0),
             _EPOCHS,
             _MEAN_LOSS,
         ],

@@ -35,7 +35,7 @@ class Stagnation:
         self.screened: int | None = None
 
     def reached(self, record: dict[str, Any]) -> bool:
-        """Receives the record of each iteration in turn."""
+        """Process the record of the next iteration."""
         screened, iteration, value = self.screened, record["iter"], record["objective"]
         self.objectives.append(value)
         if record["kkt"] is not None:
@@ -108,7 +108,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         solver=solver,
         solver_options={} if certifies else chosen.solver_options,
         max_iter=chosen.max_iter,
-        # A solver with its own lower bound stops by that bound, because its objective does not fall steadily enough for
+        # A solver with its own lower bound stops by that bound, since its objective does not fall steadily enough for
         # `delta`.
         tol=max(chosen.tol, chosen.delta_share * chosen.delta * chosen.period) if certifies else chosen.tol,
         callback=callback,

@@ -50,8 +50,8 @@ class CrfsuiteFile:
         return chain, Vocabulary(start=False, labels=self.labels, attributes=attributes).encode([items])
 
 
-#: Types of items that the encoder reads as python-crfsuite does. Text is not one: python-crfsuite reads its characters
-#: as names.
+#: Types of items that the encoder reads as python-crfsuite does. Text is excluded, since python-crfsuite reads its
+#: characters as names.
 _PLAIN = frozenset((dict, list, tuple))
 
 

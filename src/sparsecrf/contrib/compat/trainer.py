@@ -32,8 +32,8 @@ def _crfsuite_file(model: Model | None) -> bytes:
 
 
 def _without_weights(vocabulary: Vocabulary) -> Model | None:
-    """The model trained on no data: it has the labels of the holdout group. None if there are no labels: only CRFsuite
-    can represent such a model."""
+    """The model trained on no data, with the labels of the holdout group. None if there are no labels, since only
+    CRFsuite can represent a model without labels."""
     import numpy as np
 
     if not len(vocabulary.labels):
@@ -87,7 +87,7 @@ class BaseTrainer:
         self._data.add(xseq, yseq, group)
 
     def clear(self) -> None:
-        """Forget all sequences."""
+        """Remove all sequences."""
         self._data = Data()
 
     # ---- Parameters
@@ -119,7 +119,7 @@ class BaseTrainer:
         return self._values[name]
 
     def help(self, name: str) -> str:
-        """What a parameter means."""
+        """The description of a parameter."""
         return self._option(name).help
 
     def _option(self, name: str) -> Option:
@@ -217,7 +217,7 @@ class BaseTrainer:
 
 
 class Trainer(BaseTrainer):
-    """python-crfsuite's Trainer: a `BaseTrainer` that reads its own log.
+    """python-crfsuite's Trainer: a `BaseTrainer` that parses its own log.
 
     Override `message` to get all lines or, for a verbose trainer, `on_...` to get them by event.
     """

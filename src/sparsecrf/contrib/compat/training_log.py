@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class LabelScore(NamedTuple):
-    """Counts for one label in the holdout group: tokens that have it in both the model's output and the data, in the
+    """Counts for one label in the holdout group: tokens with this label in both the model's output and the data, in the
     output, and in the data."""
 
     match: int
@@ -20,7 +20,7 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-#: The fields of an iteration: the words before a number, its name, how it is read and written.
+#: The fields of an iteration: the words before a value, its name, its type and its format.
 NUMBERS: list[tuple[str, str, Callable[[str], Any], str]] = [
     ("Loss: ", "loss", float, "f"),
     ("Feature norm: ", "feature_norm", float, "f"),
@@ -43,8 +43,8 @@ class TrainLogParser:
     An iteration is a dict: `num`, `loss` (the objective, as in CRFsuite), `feature_norm`, `error_norm` (if the solver
     computes gradients, so not for `dual`), `active_features`, `linesearch_trials`, `linesearch_step`, `time` (seconds),
     and with a holdout group `scores` by label, `avg_precision`, `avg_recall`, `avg_f1`, `item_accuracy` and
-    `instance_accuracy` (as fractions, and as `..._float`). Runs of this package have exact numbers instead of the
-    numbers in the text, and `kkt` and `gap` where they were computed.
+    `instance_accuracy` (as fractions, and as `..._float`). Runs of this package provide exact values instead of the
+    rounded values in the text, and `kkt` and `gap` where they were computed.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class TrainLogParser:
         return "".join(self.log[begin:end])
 
     def feed(self, line: str) -> str | None:
-        """Take a line. Returns the event that this line completes: start, featgen_progress, featgen_end, prepared,
+        """Process a line. Returns the event that this line completes: start, featgen_progress, featgen_end, prepared,
         prepare_error, iteration, optimization_end, end, or None.
         """
         self.log.append(line)
@@ -157,7 +157,7 @@ class TrainLogParser:
 
 
 def accuracy(what: str, right: int, total: int) -> dict[str, Any]:
-    """The fields of an iteration for the fraction of items or instances that are right."""
+    """The fields of an iteration for the fraction of correct items or instances."""
     return {f"{what}_accuracy": Fraction(right, total), f"{what}_accuracy_float": right / total}
 
 
@@ -270,13 +270,13 @@ def _parameter(name: str, value: Any) -> str:
 
 
 def holdout_scores(labels: Sequence[str], offsets: Any, gold: Any, found: Any) -> dict[str, Any]:
-    """Compare the predicted labels (ids of all tokens) with those of the data; sequences begin at offsets."""
+    """Compare the predicted labels (ids of all tokens) with the labels of the data; sequences begin at offsets."""
     import numpy as np
 
     Y, right = len(labels), gold == found
     counts = (np.bincount(gold[right], minlength=Y), np.bincount(found, minlength=Y), np.bincount(gold, minlength=Y))
     scores = {label: _score(*map(int, row)) for label, *row in zip(labels, *counts, strict=True)}
-    # As in CRFsuite, averages are over all labels; those that do not occur count as 0.
+    # As in CRFsuite, averages are over all labels; labels that do not occur count as 0.
     averages = {
         f"avg_{name}": sum(getattr(score, name) or 0.0 for score in scores.values()) / Y
         for name in ("precision", "recall", "f1")

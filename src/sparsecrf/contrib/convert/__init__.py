@@ -1,4 +1,4 @@
-"""Reads and writes models of other tools (CRFsuite, Wapiti, CRF++); `attach_template`."""
+"""Reads and writes models of other tools (CRFsuite, Wapiti, CRF++), and attaches templates to models."""
 
 from sparsecrf.contrib.convert.attach import attach_template
 

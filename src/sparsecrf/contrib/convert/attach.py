@@ -1,5 +1,5 @@
-"""Attaches a template to a model of attributes: the core then computes from columns what a program computed in
-Python."""
+"""Attaches a template to a model of attributes, so that the core computes the attributes from columns instead of a
+Python program."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
     if unknown := [name for name in names if not can_be_made(name)]:
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
-            f"template: expected lines that generate every attribute of the model; no line generates {len(unknown)}, "
-            f"such as {shown}: add lines, or map them with rename= to the names that the template generates"
+            f"template: expected lines that generate every attribute of the model; no line generates {len(unknown)} of "
+            f"them, such as {shown}: add lines, or map them with rename= to the names that the template generates"
         )

@@ -31,7 +31,7 @@ _MOST_WEIGHTS = 2**31 - 1
 
 
 def from_text(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
-    """The model in a text model."""
+    """Read a model in the text format."""
     import numpy as np
 
     parts = _parts(text_of(data, source, charset).replace("\r\n", "\n").split("\n"), source)
@@ -78,7 +78,7 @@ def model_of(
 
 
 def _size(attribute: str, Y: int) -> int:
-    """How many weights an attribute has."""
+    """The number of weights of an attribute."""
     return Y * Y if attribute[0] == "B" else Y
 
 
@@ -98,7 +98,8 @@ def _parts(lines: list[str], source: str) -> list[tuple[int, list[str]]]:
 
 
 def _header(lines: list[str], source: str) -> tuple[float, int]:
-    """Cost factor and number of weights. xsize is the highest column that the template uses: data may have more."""
+    """Cost factor and number of weights. xsize is the highest column that the template uses; data may contain more
+    columns."""
     header = dict(line.partition(": ")[::2] for line in lines)
     version, n, columns = header.get("version", ""), header.get("maxid", ""), header.get("xsize", "")
     if not _is_whole(version) or int(version) // 100 != 1 or not _is_whole(n) or not _is_whole(columns, 10):
@@ -148,7 +149,7 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
 
 
 def _check_macros(lines: list[Line]) -> None:
-    """Raise for macros that CRF++ does not have."""
+    """Raise for macros that CRF++ does not support."""
     for line in lines:
         for macro in line.macros:
             if macro.letter != "x" or macro.absolute or abs(macro.row) > _FARTHEST_ROW:

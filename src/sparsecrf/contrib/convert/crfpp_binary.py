@@ -35,7 +35,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
-    """The model in a binary model."""
+    """Read a model in the binary format."""
     import numpy as np
 
     if len(data) < _HEADER.size:

@@ -1,4 +1,4 @@
-"""CRFsuite's models: the binary file (writing it: crfsuite_write.py), and the text of `crfsuite dump`.
+"""CRFsuite's models: the binary file (written by crfsuite_write.py), and the text of `crfsuite dump`.
 
 The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer):
 
@@ -56,7 +56,7 @@ def header_in(data: bytes, source: str) -> Header:
 
 
 def from_binary(data: bytes, source: str) -> Model:
-    """The model in a model file."""
+    """Read a model from the content of a model file."""
     import numpy as np
 
     n_labels, n_attributes, at_features, at_labels, at_attributes = header_in(data, source)
@@ -82,7 +82,7 @@ def from_binary(data: bytes, source: str) -> Model:
 
 
 def _from_tables(source: str, labels: StringTable, attributes: StringTable, states: Any, transitions: Any) -> Model:
-    """Build a model from arrays with the fields source, label and weight. Names are not decoded: there may be a
+    """Build a model from arrays with the fields source, label and weight. Names are not decoded, since there may be a
     million."""
     import numpy as np
 
@@ -143,7 +143,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
 
 
 def from_dump(data: bytes, source: str) -> Model:
-    """The model in the text of `crfsuite dump`."""
+    """Read a model from the text of `crfsuite dump`."""
     import numpy as np
 
     sections: dict[str, list[tuple[str, str]]] = {}

@@ -1,6 +1,6 @@
 """Writes the binary file of CRFsuite, as CRFsuite itself would: the same features, names and tables in the same order.
 
-crfsuite.py has the layout of the parts that are read there. For tagging, CRFsuite also needs:
+crfsuite.py describes the layout of the parts that it reads. For tagging, CRFsuite also needs:
 
     strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
                 A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
@@ -66,7 +66,7 @@ def to_binary(model: Model | None) -> bytes:
 def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes:
     """The numbers of the features of each source 0, ..., n - 1, in a chunk that begins at byte `at` of the file.
 
-    `sources` has the sources of the features first, first + 1, ..., in ascending order.
+    `sources` contains the sources of the features first, first + 1, ..., in ascending order.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
 """Shared code of the writers of Wapiti's and CRF++'s models.
 
-Both tools have a template with lines u and b, and no start label. A separate line expresses the start label before the
-first token: `%x[-1,0]` is a boundary cell there and nowhere else, so that
+Both tools use a template with lines u and b, and no start label. A separate line expresses the start label before the
+first token. `%x[-1,0]` is a boundary cell there and nowhere else, so that
 
     b:%x[0,0]    with a weight of (b:dog, start, NOUN)
     u:start:%x[-1,0]:b:%x[0,0]    has the same weight of (u:start:_x-1:b:dog, NOUN)
@@ -95,7 +95,7 @@ def exported(model: Model, tool: Tool) -> Exported:
 
 
 def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
-    """Raise for an attribute that no template line can generate. The first letter of an attribute says what it
+    """Raise for an attribute that no template line can generate. The first letter of an attribute determines what it
     conditions."""
     for x in dict.fromkeys(attributes.tolist()):
         if names[x][:1] not in tuple(letters):

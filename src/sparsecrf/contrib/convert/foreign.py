@@ -1,8 +1,8 @@
 """Models of other tools: one module per tool, and their shared code.
 
-These tools have no start label, so the converted models have none either. Names of attributes do not change: for CRF++
-and Wapiti, the template, which is kept, generates them from the columns. These tools treat names as bytes: `encoding`
-says how to decode names, or that they stay bytes (files/charset.py); the model stores the encoding.
+These tools do not use a start label, and neither do the converted models. Names of attributes do not change: models of
+CRF++ and Wapiti keep their template, which generates the attributes from the columns. These tools treat names as bytes.
+`encoding` determines how names are decoded, or that they stay bytes (files/charset.py); the model stores the encoding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_wapiti(path: File, encoding: str = UTF8) -> Model:
 
 
 def read_crfpp(path: File, encoding: str = UTF8) -> Model:
-    """Read a model of CRF++, binary (weights of single precision) or the text that `crf_learn -t` writes next to it."""
+    """Read a model of CRF++, binary (single-precision weights) or the text that `crf_learn -t` writes next to it."""
     from sparsecrf.contrib.convert.crfpp import from_text
     from sparsecrf.contrib.convert.crfpp_binary import from_binary, is_binary
 
@@ -70,8 +70,8 @@ def write_crfsuite(model: Model, path: File) -> None:
 
 
 def write_crfsuite_binary(model: Model, path: File) -> None:
-    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. What CRFsuite cannot express
-    is an error, as for `write_crfsuite`.
+    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. Raise for models that
+    CRFsuite cannot express, as in `write_crfsuite`.
     """
     from sparsecrf.contrib.convert.crfsuite_write import to_binary
 
@@ -79,15 +79,15 @@ def write_crfsuite_binary(model: Model, path: File) -> None:
 
 
 def write_wapiti(model: Model, path: File) -> None:
-    """Write a model file of Wapiti. What Wapiti cannot express is an error."""
+    """Write a model file of Wapiti. Raise for models that Wapiti cannot express."""
     from sparsecrf.contrib.convert.wapiti import to_model
 
     write_atomically(path, to_model(model, charset_for(model, None)))
 
 
 def write_crfpp(model: Model, path: File) -> None:
-    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. What CRF++ cannot express is an
-    error."""
+    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. Raise for models that CRF++ cannot
+    express."""
     from sparsecrf.contrib.convert.crfpp import to_text
 
     write_atomically(path, to_text(model, charset_for(model, None)))
@@ -139,7 +139,7 @@ def number_of(raw: bytes | str, where: str) -> float:
 
 
 def table_of(names: Sequence[str], what: str, source: str) -> StringTable:
-    """Names by id. `what` names them in errors."""
+    """Names by id. Errors refer to a name as `what`."""
     table = StringTable()
     for k, name in enumerate(names):
         if table.intern(name) != k:

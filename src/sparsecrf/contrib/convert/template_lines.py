@@ -20,7 +20,7 @@ _BLANKS = " \t\n\v\f\r"
 
 @dataclass(frozen=True)
 class Macro:
-    """`%x[row,column]` and its relatives."""
+    """A macro, such as `%x[row,column]`."""
 
     letter: str
     absolute: bool  #: whether the row counts from an end of the sequence
@@ -32,7 +32,7 @@ class Macro:
 
     @property
     def text(self) -> str:
-        """The macro without spaces and without signs, which not every tool accepts."""
+        """The macro without spaces and plus signs, which some tools reject."""
         column = "" if self.column is None else f",{self.column}"
         regex = "" if self.regex is None else f',"{self.regex}"'
         number = "" if self.number is None else f",{self.number}"
@@ -41,18 +41,19 @@ class Macro:
 
     @property
     def is_of_words(self) -> bool:
-        """Whether it is a function of the cell that other tools do not have."""
+        """Whether the macro is a function of the cell that other tools do not support."""
         return self.letter not in "xXtTmM"
 
     @property
     def leaves(self) -> bool:
-        """Whether it can refer to a cell beyond the ends of the sequence."""
+        """Whether the macro can refer to a cell beyond the ends of the sequence."""
         return self.absolute or self.row != 0
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line without its comment; the first part begins with the letter that says what its attributes condition."""
+    """A line without its comment; the first part begins with the letter that determines what its attributes
+    condition."""
 
     parts: tuple[str | Macro, ...]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MEMM, _CRF = 1, 2
 _TOOL = Tool("Wapiti", boundary="wapiti", before="_x-1", unigram="u", bigram="b", has_both=True)
-#: Escapes for attributes in which a template of bytes has split a character.
+#: Escapes for attributes in which a byte-based template has split a character.
 _PIECES = Charset(BYTES)
 
 
@@ -45,7 +45,7 @@ class _Reader:
         return InputError(f"{self.source}: expected {expected} at byte {self.at}, found {found!r}")
 
     def line(self, pattern: bytes, expected: str) -> list[int]:
-        """The numbers in a line of this pattern."""
+        """Read a line with this pattern. Returns the numbers in it."""
         match = re.compile(pattern + rb"\n").match(self.data, self.at)
         if match is None:
             raise self.fail(expected)
@@ -53,7 +53,7 @@ class _Reader:
         return [int(number) for number in match.groups() if number is not None]
 
     def strings(self, n: int, what: str, *, bytes_allowed: bool = False) -> list[str]:
-        """Read `count` texts. `bytes_allowed`: invalid UTF-8 is escaped as a template of bytes does."""
+        """Read `n` texts. `bytes_allowed`: escape invalid UTF-8 as a byte-based template does."""
         made = []
         for k in range(n):
             match = re.compile(rb"(\d{1,10}):").match(self.data, self.at)
@@ -69,7 +69,7 @@ class _Reader:
 
 
 def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
-    """The model in a model file."""
+    """Read a model from the content of a model file."""
     import numpy as np
 
     file = _Reader(data, source, charset)
@@ -119,7 +119,7 @@ def _kinds(attributes: list[str], source: str) -> Any:
 
 
 def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
-    """Numbers and weights of the lines to the end of the file."""
+    """The numbers and weights in the remaining lines of the file."""
     import numpy as np
 
     lines = file.data[file.at :].split()
@@ -136,14 +136,14 @@ def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
 
 
 def _weight(text: str) -> float:
-    """A number as C writes it: hexadecimal only after 0x."""
-    if "_" in text:  # which Python would allow
+    """Parse a number as written by C: hexadecimal only after 0x."""
+    if "_" in text:  # Python would allow underscores
         raise ValueError(text)
     return float.fromhex(text) if "x" in text.lower() else float(text)
 
 
 def _template(lines: list[str], source: str, charset: Charset) -> Template | None:
-    """The template; None if there are no lines: the data then contain the attributes themselves."""
+    """The template; None if there are no lines, since the data then contain the attributes themselves."""
     if not lines:
         return None
     from sparsecrf.encoding.template import Template
@@ -151,7 +151,7 @@ def _template(lines: list[str], source: str, charset: Charset) -> Template | Non
     template = Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
     if not (charset.is_utf8 or charset.is_bytes) and _has_expressions(template):
         raise InputError(
-            f"{source}: the template has regular expressions, which Wapiti matches against bytes: expected the "
+            f"{source}: the template contains regular expressions, which Wapiti matches against bytes: expected the "
             f"encoding utf-8 or bytes, found {charset.name}"
         )
     return template
@@ -162,7 +162,7 @@ def _has_expressions(template: Template) -> bool:
 
 
 def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
-    """The model in the text of `wapiti dump`: attribute TAB previous label or # TAB label TAB weight.
+    """Read a model from the text of `wapiti dump`: attribute TAB previous label or # TAB label TAB weight.
 
     Labels are in order of first occurrence; labels without any weight are lost.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparsecrf.contrib.dask.labelling import label
     from sparsecrf.contrib.dask.training import Trained, train
 
-#: Imported when first used: workers need neither the estimator nor scikit-learn.
+#: Imported on first use, since workers need neither the estimator nor scikit-learn.
 _HOME = {
     "ClusterError": "cluster",
     "DaskCRF": "estimator",

@@ -86,7 +86,7 @@ class Cluster:
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
-        """The result of `last`, which depends on `tasks`. Keeps waiting as long as more of these finish."""
+        """The result of `last`, which depends on `tasks`. Keep waiting as long as further tasks finish."""
         try:
             self._wait(last, tasks)
             self.lost.raise_again()
@@ -169,7 +169,7 @@ def release(futures: Sequence[Future]) -> None:
 
 
 def named_errors(k: int, work: Callable[..., Answer], *arguments: Any) -> Answer:
-    """Call work(*arguments); an error in the input names its partition."""
+    """Call work(*arguments); errors in the input name the partition."""
     try:
         return work(*arguments)
     except InputError as error:

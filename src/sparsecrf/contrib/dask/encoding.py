@@ -32,7 +32,7 @@ from sparsecrf.shards.shards import one_after_the_other
 def encode(
     cluster: Cluster, X: Any, y: Any, weight: Any, recipe: Recipe, threads: int, partition_bytes: int = PARTITION_BYTES
 ) -> Dataset:
-    """Shards of the partitions, in their order, on the workers. Only the vocabulary is transferred to the caller."""
+    """Encode the partitions as shards on the workers, in order. Only the vocabulary is transferred to the caller."""
     files = y is None and is_files(X)
     recipe = recipe if files else replace(recipe, format=None)
     partitions = _files(cluster, X, recipe, partition_bytes) if files else _sequences(cluster, X, y, weight)

@@ -30,8 +30,8 @@ from sparsecrf.training.choices import check_options
 class DaskCRF(TrainingCRF):
     """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
 
-    X and y are Dask bags, or lists of partitions (lists, delayed, futures) of what `CRF` takes: sequences of tokens,
-    and of labels. Parameters and attributes are those of `CRF` in its signature, with these differences.
+    X and y are Dask bags, or lists of partitions (lists, delayed objects or futures), of sequences as for `CRF`. The
+    parameters in the signature, and the attributes, are those of `CRF`, with these differences.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class DaskCRF(TrainingCRF):
     """
 
     client: Client | None = None
-    random_state = None  # no solver that works over shards is random
+    random_state = None  # no solver for shards is stochastic
     features = None  # use template=Template.preset(...)
     resources = None  # a template has its own names
     vectors = None  # shards on workers have no dense columns
@@ -122,7 +122,7 @@ class DaskCRF(TrainingCRF):
         return over_partitions(self._client(), self._local(), X, _predict_marginals)
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of the tokens whose best label is right."""
+        """The share of tokens whose best label is right."""
         cluster, local = Cluster(self._client(), self.timeout), self._local()
         parts = {"X": partitions_of(cluster, X, "X"), "y": partitions_of(cluster, y, "y")}
         n = in_step(parts)

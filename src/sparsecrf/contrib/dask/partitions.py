@@ -1,5 +1,5 @@
-"""Partitions of labelled sequences: Dask bags, delayed or plain lists, or files and parts of files, and how a worker
-reads them."""
+"""Partitions of labelled sequences (Dask bags, delayed or plain lists, files and parts of files), and their readers on
+workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.estimators.reading import read_partition, read_sequences
 from sparsecrf.files.text import PIECE_BYTES, name_of
 
-#: Larger files are cut into partitions of about this many bytes.
+#: Larger files are split into partitions of about this many bytes.
 PARTITION_BYTES = 1 << 25
 _NEAR_BYTES = 1 << 12  # bytes searched first for the end of a sequence
 
@@ -119,7 +119,7 @@ class File:
 
 
 class _Part:
-    """The bytes of a part as a file of its own, which errors can name."""
+    """The bytes of a part as a separate file with a name for errors."""
 
     def __init__(self, file: IO[bytes], part: File, first_line: int) -> None:
         self._file, self.name, self.first_line = file, part.name, first_line
@@ -148,8 +148,8 @@ def _opened(url: str) -> Iterator[IO[bytes]]:
 
 
 def parts_of(url: str, format: Format, size: int) -> list[File]:
-    """A file in parts of at most about `size` bytes that end where a sequence ends. The file is one part if it cannot
-    be opened here, or cannot be read from the middle."""
+    """Split a file into parts of at most about `size` bytes that end at the end of a sequence. The file is one part if
+    it cannot be opened here, or cannot be read from the middle."""
     ends = [0]
     try:
         with _opened(url) as file:
@@ -179,7 +179,7 @@ def _next_end(file: IO[bytes], at: int, format: Format, most: int) -> int | None
 
 
 def _next_text(file: IO[bytes], at: int) -> int | None:
-    """Where the next line that is not blank begins, searching from the beginning of a line; None at the end."""
+    """The start of the next nonblank line, searching from the beginning of a line; None at the end."""
     file.seek(at)
     begin = at  # start of the line
     while block := file.read(PIECE_BYTES):
@@ -199,7 +199,7 @@ def is_files(X: Any) -> bool:
 
 
 def files_of(X: Any) -> list[str]:
-    """The files that paths, URLs and patterns name; the files of a pattern are sorted by name."""
+    """The files named by paths, URLs and patterns; the files of a pattern are sorted by name."""
     found: list[str] = []
     for given in [X] if isinstance(X, (str, os.PathLike)) else X:
         name = os.fspath(given)

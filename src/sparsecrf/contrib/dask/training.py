@@ -1,4 +1,4 @@
-"""`train`: the optimiser runs here, and the data are on the workers."""
+"""`train`: the optimiser runs in the caller's process, and the data stay on the workers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def train(
     of partitions, each of which is a list, a delayed object or a future. Without y, the partitions hold pairs (tokens,
     labels). X can also name labelled files, as a path, a pattern, a URL for fsspec, or a list of these: workers read
     the files themselves, and a file is one partition, or several of about `partition_bytes` if it is larger. `format`,
-    `missing` and `label_sets` describe these files. `sample_weight`, in partitions too, is as for `CRF.fit`.
+    `missing` and `label_sets` describe these files. `sample_weight`, also in partitions, is as for `CRF.fit`.
 
     `dev` is other labelled data in memory, (X, y), or, if X names files, the path of a file. `threads` is the number of
     threads of one shard; a worker works on as many shards at a time as it has threads. `timeout`: seconds without any

@@ -1,1 +1,1 @@
-"""Public data sets: where they are, how they are verified, and how they become column files."""
+"""Public data sets: their addresses, their verification, and their conversion to column files."""

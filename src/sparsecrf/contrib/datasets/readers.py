@@ -15,7 +15,8 @@ _PARTS = ("train", "dev", "test")
 
 
 def conllu(*columns: str) -> Reader:
-    """A reader of train, dev and test in CoNLL-U, in that order: these fields of every syntactic word.
+    """A reader of train, dev and test files in CoNLL-U, in that order. Rows consist of these fields of every syntactic
+    word.
 
     Comments, multiword tokens (1-2) and empty nodes (1.1) are left out. A space within a form becomes `_`.
     """
@@ -33,7 +34,8 @@ def conllu(*columns: str) -> Reader:
 
 
 def token_and_label() -> Reader:
-    """A reader of train, dev and test in that order: token, tab, label; a line without a token ends a sequence."""
+    """A reader of train, dev and test files, in that order. Lines are token, tab, label; a line without a token ends a
+    sequence."""
 
     def row(place: str, line: str) -> Row | None:
         values = tuple(line.split("\t"))

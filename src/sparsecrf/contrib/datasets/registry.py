@@ -1,4 +1,4 @@
-"""The public data sets that `sparsecrf data fetch` knows.
+"""The public data sets that `sparsecrf data fetch` downloads.
 
 Each address names a commit or a release, so that the content is fixed, and each checksum was computed from the file of
 that commit. Sets whose files could not be downloaded completely (such as the larger treebanks) are not listed.

@@ -1,1 +1,1 @@
-"""What `sparsecrf demo` shows: letters to sounds on CMUdict, or the paper's simulated task."""
+"""The tasks of `sparsecrf demo`: letters to sounds on CMUdict, or the paper's simulated task."""

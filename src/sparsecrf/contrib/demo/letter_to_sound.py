@@ -43,7 +43,7 @@ INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkati
 
 NEXT = {
     "the whole dictionary, aligned, as column files": "sparsecrf data fetch cmudict -o cmu",
-    "a model of all of it (minutes)": "sparsecrf train cmu/train.txt -t cmu/template.txt -m sounds.safetensors",
+    "a model of all words (minutes)": "sparsecrf train cmu/train.txt -t cmu/template.txt -m sounds.safetensors",
     "its errors": "sparsecrf eval cmu/test.txt -m sounds.safetensors",
 }
 
@@ -69,7 +69,7 @@ def run(n_words: int, seed: int, folder: FilePath) -> None:
     chosen = one_standard_error(errors, standard_errors)
     console.print(path_table(found, errors.tolist(), chosen, console))
     model, every = found[chosen].model(vocabulary), FeatureSet.all_virtual(corpus)
-    note = f"{model.n_active:,} of {every.n_unigram + every.n_bigram:,} possible weights are not zero"
+    note = f"{model.n_active:,} of {every.n_unigram + every.n_bigram:,} possible weights are nonzero"
     labels = list(answers(model, task.test))
     console.print(_errors(task.test, labels, f"{note}; the path took {time.perf_counter() - began:.0f} s"))
     console.print(_words(task.test, labels))
@@ -83,14 +83,14 @@ def run(n_words: int, seed: int, folder: FilePath) -> None:
 def _alignment(task: Task) -> Table:
     """A few words with the labels of their letters."""
     n = len(task.train.words)
-    made = table(f"Alignment: EM finds which letters of {n:,} words make which sounds; {SILENT} is silent", "word", "")
+    made = table(f"Alignment of the letters and sounds of {n:,} words by EM; {SILENT} is silent", "word", "")
     for (spelling, _), labels in zip(task.examples.words, task.examples.labels, strict=True):
         made.add_row(spelling, " ".join(labels))
     return made
 
 
 def _errors(part: Part, found: Sequence[Sequence[str]], note: str) -> Table:
-    """Token and word error on words that no part of training has seen."""
+    """Token and word error on words that were not used in training."""
     rows = list(zip(part.words, part.labels, found, strict=True))
     letters = [a != b for _, labels, mine in rows for a, b in zip(labels, mine, strict=True)]
     words = [phonemes(mine) != tuple(sounds) for (_, sounds), _, mine in rows]
@@ -104,7 +104,7 @@ def _errors(part: Part, found: Sequence[Sequence[str]], note: str) -> Table:
 
 def _words(part: Part, found: Sequence[Sequence[str]], n_right: int = 6, n_wrong: int = 4) -> Table:
     """The first correct and the first wrong words that fit on a line."""
-    title = f"The first {n_right} correct and the first {n_wrong} wrong ones"
+    title = f"The first {n_right} correct and the first {n_wrong} wrong words"
     made = table(title, "word", "predicted", "", "dictionary")
     rows = [(*word, phonemes(mine)) for word, mine in zip(part.words, found, strict=True) if len(word[0]) <= 11]
     for spelling, _, mine in islice((row for row in rows if row[2] == tuple(row[1])), n_right):

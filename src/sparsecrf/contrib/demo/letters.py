@@ -14,7 +14,7 @@ from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 
 WINDOW = 4  # letters on each side
-LONGEST = 4  # n-gram
+LONGEST = 4  # length of the longest n-gram
 HELD_OUT = 1000  # words each for dev and test
 EXAMPLES = (
     "phoenix",
@@ -37,8 +37,8 @@ def attributes(word: str) -> list[list[str]]:
     return [[f"{begin}:{padded[t + begin : t + begin + n]}" for begin, n in _GRAMS] for t in here]
 
 
-# Where an n-gram begins, and its n: all single letters of the window; longer ones that contain or touch this letter.
-# The letter itself comes first: reports use it as the token's name.
+# The start and length of each n-gram: all single letters in the window, and longer n-grams that contain or touch this
+# letter. The letter itself comes first: reports use it as the token's name.
 _GRAMS = sorted(
     (
         (begin, n)
@@ -51,12 +51,13 @@ _GRAMS = sorted(
 
 
 def conditions_pairs(attribute: str) -> bool:
-    """Whether an attribute also conditions label pairs: only the letter itself does."""
+    """Whether an attribute also conditions label pairs, which only the letter itself does."""
     return attribute.startswith("0:") and len(attribute) == 3
 
 
 def phonemes(labels: Iterable[str]) -> tuple[str, ...]:
-    """The pronunciation that the labels of a word give: silent letters are dropped, double labels are two phonemes."""
+    """The pronunciation given by the labels of a word: silent letters are dropped, double labels become two
+    phonemes."""
     return tuple(phoneme for label in labels if label != SILENT for phoneme in label.split(JOIN))
 
 

@@ -93,7 +93,7 @@ def write_files(
     named = {
         "report.html": "the model and its errors, for a browser",
         "model.safetensors": "the model",
-        "test.crfsuite": "what it was tested on",
+        "test.crfsuite": "the test data",
     }
     if find_spec("matplotlib") is not None:
         plot_path(path, file=folder / "path.svg")

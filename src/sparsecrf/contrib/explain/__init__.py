@@ -1,4 +1,4 @@
-"""Explanations: what a model has learnt, and why it assigns the labels of a sequence. `Model.explain` makes them."""
+"""Explanations of a model's weights, and of the labels that it assigns to a sequence. `Model.explain` makes them."""
 
 from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
 from sparsecrf.contrib.explain.of_model import ModelExplanation, TemplateUse, explain_model

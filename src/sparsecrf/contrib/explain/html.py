@@ -26,7 +26,7 @@ _OPEN_LABELS = 12  # further tables are folded
 
 
 def sequence_html(explained: SequenceExplanation) -> str:
-    """A row for each token, shaded by how uncertain its label is, with the main contributions."""
+    """A row for each token, shaded by the uncertainty of its label, with the main contributions."""
     largest = max((abs(term.amount) for token in explained.tokens for term in token.contributions()), default=1.0)
     rows = [
         (
@@ -73,7 +73,7 @@ def _counts(explained: ModelExplanation) -> str:
     counts = explained.summary
     said = [
         f"{counts['labels']:,} labels, {counts['attributes']:,} attributes",
-        f"{counts['active_unigram']:,} weights of labels, {counts['active_bigram']:,} of label pairs",
+        f"{counts['active_unigram']:,} weights for labels, {counts['active_bigram']:,} for label pairs",
     ]
     for name, value in explained.training.items():
         if isinstance(value, bool | int | float | str):
@@ -109,7 +109,7 @@ def _templates(explained: ModelExplanation) -> str:
     ]
     kind = "prefix" if explained.template is None else "line"
     more = len(explained.templates) - len(uses)
-    head = (kind, "attributes", "of labels", "of label pairs", "sum of |weight|")
+    head = (kind, "attributes", "for labels", "for label pairs", "sum of |weight|")
     return _table(head, rows) + (f"and {more:,} more" if more > 0 else "")
 
 

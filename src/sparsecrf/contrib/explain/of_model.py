@@ -50,19 +50,19 @@ TOP = 10  # weights of each label by default
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelExplanation:
-    """What a model has learnt. Made by `Model.explain`. Names of weights are looked up on demand."""
+    """An explanation of a model, made by `Model.explain`. Names of weights are looked up on demand."""
 
     labels: list[str]  #: [Y]
     transitions: NDArray[np.float64]  #: [Y + 1, Y] plain transitions, the last row the start
-    training: dict[str, Any]  #: how the weights were found, and how close to the optimum they are
+    training: dict[str, Any]  #: the training record, with the distance from the optimum
     #: Counts: labels, attributes (with a weight), parts (of labels) and active_part if there are parts, active_unigram,
     #: active_bigram, active_class_pair (the part of active_bigram for pairs of label classes) if there are classes, and
-    #: active_ngram if there are label n-grams. Also vectors (the number of words, and of numbers in each vector) if the
-    #: model looks them up, and start.
+    #: active_ngram if there are label n-grams. Also vectors (the number of words, and the dimension of the vectors) if
+    #: the model looks them up, and start.
     summary: dict[str, Any]
     template: Template | None
-    top: int | None  #: how many weights of each kind to show; None means all
-    label: str | None  #: the label or attribute asked about; None means all
+    top: int | None  #: number of weights of each kind to show; None means all
+    label: str | None  #: the requested label or attribute; None means all
     attribute: str | None
     _table: WeightTable
     _is_plain: NDArray[np.bool_]  # [K] which weights of the table are plain transitions

@@ -1,4 +1,5 @@
-"""Explains a label sequence: what every attribute and transition adds to its score, and how certain each label is."""
+"""Explains a label sequence: the contribution of every attribute and transition to its score, and the certainty of each
+label."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ TOP = 5  # contributions of each token in text output by default
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceExplanation:
-    """Why a sequence has these labels. Made by `Model.explain`."""
+    """An explanation of the labels of a sequence, made by `Model.explain`."""
 
     labels: list[str]  #: [Y] of the model
     path: list[str]  #: [T] the label sequence that is explained
@@ -146,8 +147,8 @@ def _longer(found: list[LongerWeights], attributes: StringTable, names: list[str
 
 def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDArray[np.float64]:
     """[T, Y]: at each position, the score of the best path through the label of `path` and, stored under one other
-    label, the score of the best path through any other label; -inf elsewhere. For models with label n-grams; it takes
-    two searches for each position."""
+    label, the score of the best path through any other label; -inf elsewhere. This function is for models with label
+    n-grams; it takes two searches for each position."""
     T, Y = len(path), len(model.labels)
     best = np.full((T, Y), -np.inf)
     for t, y in enumerate(path.tolist()):

@@ -88,11 +88,11 @@ def _summary(explained: ModelExplanation) -> Table:
     rows = {
         "labels": str(counts["labels"]),
         "attributes": f"{counts['attributes']:,}",
-        "active features": f"{counts['active_unigram']:,} of labels, {counts['active_bigram']:,} of label pairs",
-        **({"of parts of labels": f"{counts['active_part']:,}"} if "active_part" in counts else {}),
-        **({"of pairs of classes": f"{counts['active_class_pair']:,}"} if "active_class_pair" in counts else {}),
+        "active features": f"{counts['active_unigram']:,} for labels, {counts['active_bigram']:,} for label pairs",
+        **({"for label parts": f"{counts['active_part']:,}"} if "active_part" in counts else {}),
+        **({"for class pairs": f"{counts['active_class_pair']:,}"} if "active_class_pair" in counts else {}),
         **({"longer label n-grams": f"{counts['active_ngram']:,}"} if "active_ngram" in counts else {}),
-        **({"vectors": "{:,} words, {:,} numbers each".format(*counts["vectors"])} if "vectors" in counts else {}),
+        **({"vectors": "{:,} words, {:,} dimensions".format(*counts["vectors"])} if "vectors" in counts else {}),
         "start label": "yes" if counts["start"] else "no",
     }
     if explained.template is not None:
@@ -114,19 +114,19 @@ _LINES = 12  # template lines to show: presets have many, and those with weights
 def _beginning(template: str) -> str:
     lines = template.rstrip("\n").split("\n")
     more = len(lines) - _LINES
-    return "\n".join(lines if more <= 1 else [*lines[:_LINES], f"... {more} more lines (--format json has them)"])
+    return "\n".join(lines if more <= 1 else [*lines[:_LINES], f"... {more} more lines (shown by --format json)"])
 
 
 def _share(name: str, value: Any, objective: Any) -> str:
-    """A distance to the optimum as a percentage of the optimum, if that is known. The record is checked: it may contain
-    anything."""
+    """A distance to the optimum as a percentage of the optimum, if that is known. The record is checked, since it may
+    contain anything."""
     numbers = all(isinstance(x, float) for x in (value, objective))
     if name not in ("gap", "remaining") or not numbers or not 0 <= value < objective:
         return ""
     return f" ({100 * value / (objective - value):.2g} %)"
 
 
-#: Better names for entries of a training record whose own names say too little.
+#: More descriptive names for some entries of a training record.
 _IN_WORDS = {
     "kkt": "KKT residual, relative",
     "gap": "training objective above optimum, at most",
@@ -150,7 +150,7 @@ def _number(value: Any) -> str:
 def _templates(explained: ModelExplanation) -> Table:
     """The lines of the template, or kinds of attributes, that the weights belong to."""
     kind = "prefix" if explained.template is None else "line"
-    table = _table("Templates", [kind, "attributes", "of labels", "of label pairs", "sum of |weight|"])
+    table = _table("Templates", [kind, "attributes", "for labels", "for label pairs", "sum of |weight|"])
     for column in table.columns[1:]:
         column.justify = "right"
     uses = explained.templates

@@ -1,4 +1,4 @@
-"""Why one token has its label."""
+"""An explanation of the label of one token."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class TokenExplanation:
     runner_up: str | None  #: the most probable other label; None if the model has one label only
     margin: float  #: log P(label here) / P(runner-up here); negative if the runner-up is more probable
     path_margin: float  #: best score of a path with this label here, minus the best score with another label
-    attributes: list[str]  #: [n] attributes of the position that the model knows, each once
+    attributes: list[str]  #: [n] attributes of the position that occur in the model, each once
     values: NDArray[np.float64]  #: [n]
     mu: NDArray[np.float64]  #: [n, Y] their weights for each label
-    bigram_attributes: list[str]  #: [m] those that condition label pairs; the bias is among them
+    bigram_attributes: list[str]  #: [m] attributes that condition label pairs, including the bias
     bigram_values: NDArray[np.float64]  #: [m]
     lam: NDArray[np.float64]  #: [m, Y] their weights for each label after `previous`
     labels: list[str] = field(repr=False)  #: [Y] of the model
@@ -48,12 +48,12 @@ class TokenExplanation:
 
     @property
     def unigram(self) -> NDArray[np.float64]:
-        """[n, Y]: what each attribute contributes to each label, value * mu[x, y]."""
+        """[n, Y]: the contribution of each attribute to each label, value * mu[x, y]."""
         return self.values[:, None] * self.mu
 
     @property
     def bigram(self) -> NDArray[np.float64]:
-        """[m, Y]: what each attribute contributes to each label after `previous`, value * lam[x, y', y]."""
+        """[m, Y]: the contribution of each attribute to each label after `previous`, value * lam[x, y', y]."""
         return self.bigram_values[:, None] * self.lam
 
     @property
@@ -74,7 +74,7 @@ class TokenExplanation:
     def contributions(self, label: str | None = None) -> list[Contribution]:
         """The nonzero terms of a label's score here (None means the path's own label), the largest first.
 
-        For another label, they are the evidence for it after the same previous label.
+        For another label, the terms are the evidence for that label after the same previous label.
         """
         wanted = self.label if label is None else label
         if wanted not in self.labels:

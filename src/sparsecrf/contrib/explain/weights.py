@@ -24,8 +24,8 @@ _LIKE = 20_000  # maximum number of names to compare an unknown name with
 
 class Weight(NamedTuple):
     """A weight by name; previous is None for weights of single labels and of their parts, START for the start label.
-    For label n-grams, it contains all labels but the last, separated by spaces. Pairs of label classes are named by the
-    first part of their labels."""
+    For label n-grams, previous contains all labels but the last, separated by spaces. Pairs of label classes are named
+    by the first part of their labels."""
 
     attribute: str
     previous: str | None
@@ -35,8 +35,8 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightTable:
-    """Weights by id, in decreasing order of absolute value; if two are equal, weights of labels come before weights of
-    label pairs, each in order of id.
+    """Weights by id, in decreasing order of absolute value. Among equal values, weights of labels precede weights of
+    label pairs, both in order of id.
 
     Names are looked up on demand, since only a few of 100,000 weights are shown.
     """
@@ -79,7 +79,7 @@ class WeightTable:
         return len(self.weight)
 
     def where(self, chosen: NDArray[Any]) -> WeightTable:
-        """The rows of a mask, or of indices."""
+        """The rows selected by a mask or by indices."""
         columns = (self.attribute[chosen], self.previous[chosen], self.label[chosen], self.weight[chosen])
         return WeightTable(*columns, self.attribute_names, self.label_names, self.before_names)
 

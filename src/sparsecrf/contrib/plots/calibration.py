@@ -1,4 +1,4 @@
-"""Calibration: whether labels with probability p are right in a share p of the cases."""
+"""Calibration: the accuracy of labels compared with their probabilities."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CalibrationDisplay(Display):
 
     def __init__(self, confidence: Any, accuracy: Any, counts: Any, edges: Any) -> None:
         """`confidence`, `accuracy`: [bins] means, nan for an empty bin; `counts`: [bins] numbers of tokens; `edges`:
-        [bins + 1] where bins begin and end."""
+        [bins + 1] the edges of the bins."""
         self.confidence, self.accuracy = np.asarray(confidence, float), np.asarray(accuracy, float)
         self.counts, self.edges = np.asarray(counts), np.asarray(edges, float)
         n = len(self.counts)

@@ -1,4 +1,4 @@
-"""Which labels are confused with which."""
+"""The confusion matrix."""
 
 from __future__ import annotations
 

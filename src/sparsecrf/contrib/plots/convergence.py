@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sparsecrf.training import Fit
 
-#: What can be drawn: its name, and whether its scale is logarithmic.
+#: The quantities that can be drawn: their names, and whether their scales are logarithmic.
 PANELS = {
     "above_best": ("objective\nabove the best", True),
     "objective": ("objective", False),
@@ -104,7 +104,7 @@ class ConvergenceDisplay(Display):
         self, ax: Any = None, *, x: str = "time", log_x: bool = False, panels: Sequence[str] | None = None
     ) -> ConvergenceDisplay:
         """`x`: `time`, `passes` or `iter`. `log_x`: use a logarithmic scale for it. `panels`: some of `above_best`,
-        `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, everything that any run has, except
+        `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, all quantities that any run contains, except
         `objective`.
         """
         if x not in AXES:

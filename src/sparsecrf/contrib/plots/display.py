@@ -27,7 +27,7 @@ TALLEST = 9.0  # inches
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
-QUIET = "#888888"  # for things shown for comparison
+QUIET = "#888888"  # for elements shown for comparison
 
 SMALL = 7  # points: names and numbers on the axes
 _STYLE: Any = {
@@ -85,7 +85,7 @@ class Display:
     ) -> Iterator[tuple[Axes, ...]]:
         """The axes to draw on: those of the caller, or `rows` by `columns` new ones on a figure of `size` inches.
 
-        With `share`, panels in one column share their x axis. `main` says which panel `ax_` is.
+        With `share`, panels in one column share their x axis. `main` is the index of the panel for `ax_`.
         """
         check_matplotlib()
         import matplotlib
@@ -119,7 +119,7 @@ class ModelDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
-        """As `from_model`, for a fitted `CRF`."""
+        """Like `from_model`, for a fitted `CRF`."""
         return cls.from_model(estimator.model_, **options)  # type: ignore[attr-defined, no-any-return]
 
 

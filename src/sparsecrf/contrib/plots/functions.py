@@ -1,4 +1,4 @@
-"""One call for each picture: makes the display, draws it and, if a file is named, writes it."""
+"""One function per plot: it makes the display, draws it and, if a file is named, writes it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def plot_confusion(
     normalize: bool = True,
     **options: Any,
 ) -> ConfusionDisplay:
-    """Which labels are confused with which; `options` are those of `ConfusionDisplay.from_predictions`."""
+    """The confusion matrix; `options` are those of `ConfusionDisplay.from_predictions`."""
     display = ConfusionDisplay.from_predictions(y_true, y_pred, **options)
     return _done(display, file, ax=ax, normalize=normalize)
 

@@ -77,7 +77,8 @@ def draw_cells(
 
 
 def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
-    """At most `most` rows, each the maximum of several neighbouring rows; also returns how many rows share one.
+    """At most `most` rows, each the maximum of several neighbouring rows; also returns the number of rows per result
+    row.
 
     A mean would hide a single weight among thousands of zeros, which is typical of a sparse model.
     """
@@ -136,6 +137,6 @@ def write_numbers(ax: Axes, mesh: Any, texts: Sequence[Sequence[str]]) -> None:
 
 
 def luminance(rgba: Any) -> float:
-    """How light a colour is, 0 to 1, on white paper."""
+    """The luminance of a colour on white paper, 0 to 1."""
     r, g, b, alpha = (float(part) for part in rgba)
     return alpha * (0.2126 * r + 0.7152 * g + 0.0722 * b) + 1.0 - alpha

@@ -20,7 +20,7 @@ class LabelStringsDisplay(ModelDisplay):
     """Weights by number of labels, and a bar for each of the longest strings of three labels or more."""
 
     def __init__(self, strings: Sequence[LabelString], by_length: Sequence[int]) -> None:
-        """`strings` from the top down; `by_length`: how many weights have one label, two labels, ..."""
+        """`strings` from the top down; `by_length`: the numbers of weights with one label, two labels, ..."""
         self.strings, self.by_length = list(strings), list(by_length)
         if not self.by_length:
             raise InputError("by_length: expected at least one number, found none")

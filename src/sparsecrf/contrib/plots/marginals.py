@@ -49,8 +49,7 @@ class MarginalsDisplay(Display):
         tokens: Sequence[str] | None = None,
         gold: Sequence[str | None] | None = None,
     ) -> MarginalsDisplay:
-        """From a sequence as `Model.label` takes it. `tokens`: names of the rows, by default the token or its first
-        column.
+        """From a sequence as for `Model.label`. `tokens`: names of the rows, by default the token or its first column.
         """
         given, names = named_tokens(sequence)
         shown = names if tokens is None else tokens
@@ -58,7 +57,7 @@ class MarginalsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, sequence: Iterable[Any], **options: Any) -> MarginalsDisplay:
-        """As `from_model`, for a fitted `CRF` and one sequence of tokens."""
+        """Like `from_model`, for a fitted `CRF` and one sequence of tokens."""
         given, names = named_tokens(sequence)
         tokens = options.pop("tokens", None) or names
         (marginals,), (best,) = estimator.predict_marginals([given]), estimator.predict([given])

@@ -76,9 +76,9 @@ class PathDisplay(Display):
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
         """From `sparsecrf.path.path` or `cross_validate`.
 
-        `traces`: how many weights to draw; these are the largest in absolute value anywhere on the path. `vocabulary`,
-        which encoded the corpus, gives their names; a path of an estimator has its own vocabulary. For a search over
-        both penalties, the fits with the rho2 of the best fit are drawn.
+        `traces`: number of weights to draw, the largest in absolute value anywhere on the path. `vocabulary`, which
+        encoded the corpus, gives their names; a path of an estimator has its own vocabulary. For a search over both
+        penalties, the fits with the rho2 of the best fit are drawn.
         """
         if not len(path):
             raise InputError("path: expected at least one fit, found none")

@@ -16,7 +16,7 @@ class ReplicationsDisplay(Display):
     interquartile range."""
 
     def __init__(self, errors: Mapping[str, Mapping[str, Any]]) -> None:
-        """errors[data][model]: [replications] errors in percent; every data set has the same models."""
+        """errors[data][model]: [replications] errors in percent; every data set contains the same models."""
         self.errors = {
             data: {model: np.asarray(values, float) for model, values in models.items()}
             for data, models in errors.items()

@@ -17,7 +17,8 @@ QUANTITIES = {"error": "error (%)", "time": "training time (s)"}
 
 
 class TradeoffDisplay(Display):
-    """One line for each way to obtain sparse models. Models without features are left out: the axis is logarithmic."""
+    """One line for each way to obtain sparse models. Models without features are left out, since the axis is
+    logarithmic."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class TradeoffDisplay(Display):
         return cls(curves, baselines=baselines, ylabel=QUANTITIES[quantity])
 
     def plot(self, ax: Any = None, *, log: bool = False) -> TradeoffDisplay:
-        """`log`: the vertical scale is logarithmic too."""
+        """`log`: use a logarithmic vertical scale, too."""
         with self._drawing(ax, size=(COLUMN, 2.5)) as (panel,):
             for k, (name, (x, y)) in enumerate(self.curves.items()):
                 panel.plot(x, y, label=printable(name, 40), **look(k))

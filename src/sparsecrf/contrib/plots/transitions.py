@@ -28,8 +28,8 @@ class TransitionsDisplay(ModelDisplay):
     """A matrix of weights, previous label by label, with the row of the start label on top."""
 
     def __init__(self, matrix: Any, labels: Sequence[str], *, start: bool = True) -> None:
-        """`matrix`: float64[Y + 1, Y], as `Model.transitions`, with the start label in the last row; without `start`,
-        [Y, Y]."""
+        """`matrix`: float64[Y + 1, Y], as for `Model.transitions`, with the start label in the last row; without
+        `start`, [Y, Y]."""
         self.matrix, self.labels, self.start = np.asarray(matrix, float), list(labels), start
         expected = (len(self.labels) + start, len(self.labels))
         if self.matrix.shape != expected:
@@ -48,7 +48,7 @@ class TransitionsDisplay(ModelDisplay):
 
     def plot(self, ax: Any = None, *, numbers: bool | None = None) -> TransitionsDisplay:
         """Blue is positive, red negative, white zero. `numbers` writes the weights into the cells (None means only for
-        up to 12 labels); without numbers, negative cells have a dash, so that signs are visible in grey, too.
+        up to 12 labels); without numbers, negative cells contain a dash, so that signs are also visible in grey.
         """
         values = np.roll(self.matrix, 1, axis=0) if self.start else self.matrix
         rows = [START, *self.labels] if self.start else self.labels

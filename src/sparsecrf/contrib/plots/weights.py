@@ -112,8 +112,8 @@ class WeightsDisplay(ModelDisplay):
 
 
 def _sizes(model: Model, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """|mu| and the sum over y' of |lambda|, float64[chosen, Y] each, for the chosen attributes only: for all
-    attributes, they could take gigabytes."""
+    """|mu| and the sum over y' of |lambda|, float64[chosen, Y] each, for the chosen attributes only, since those of all
+    attributes could take gigabytes."""
     features, w = model.features, np.abs(model.w)
     rows, place = np.unique(chosen, return_inverse=True)
     row_of = np.full(features.n_attributes, -1, np.intp)

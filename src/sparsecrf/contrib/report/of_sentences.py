@@ -35,7 +35,7 @@ class Sentence:
     """One sequence of the file."""
 
     number: int  #: from 1
-    tokens: list[Any]  #: as Model.encode takes them
+    tokens: list[Any]  #: as for Model.encode
     gold: list[str]  #: the predicted label if the gold label is unknown
 
 
@@ -79,7 +79,7 @@ def sentence_data(
 
 
 def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
-    """As many of the first sentences as have at most `max_tokens` tokens in total, but at least one."""
+    """The first sentences with at most `max_tokens` tokens in total, but at least one sentence."""
     ends = np.cumsum([len(sentence.tokens) for sentence in sentences])
     return list(sentences[: max(1, int(np.searchsorted(ends, max_tokens, side="right")))])
 
@@ -194,7 +194,8 @@ class _Terms:
 
 
 def _word(token: Any, explained: TokenExplanation) -> str:
-    """How to print a token: its first column or, for CRFsuite's attributes, the attribute that looks like the word."""
+    """The printed form of a token: its first column or, for CRFsuite's attributes, the attribute that looks like the
+    word."""
     if token and not isinstance(token[0], str):
         for attribute, _ in token:
             for prefix in ("w[0]=", "word=", "word:", "w=", "w:"):

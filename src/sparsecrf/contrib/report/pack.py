@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: The types that page/base.js knows, the smallest first.
+#: The types that page/base.js supports, the smallest first.
 _WHOLE = {"u8": "<u1", "i16": "<i2", "i32": "<i4"}
 
 

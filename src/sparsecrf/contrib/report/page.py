@@ -54,7 +54,7 @@ def make_report(
     trial: bool = False,
     example: str | None = None,
 ) -> str:
-    """A self-contained HTML page about a model: what it has learnt and how it was trained.
+    """A self-contained HTML page about a model: its weights and its training.
 
     `data`, a labelled file, adds scores and `max_sentences` sentences, those with errors first, with the evidence for
     each label. By default, the file name determines its `format` or, if it does not, the training data do. At most the
@@ -85,7 +85,7 @@ def page_of(
     name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
 ) -> tuple[str, str]:
     """A page of the folder `page` around its data, and its policy. `compiles` and `connects`: whether its scripts may
-    compile WebAssembly, and connect to the server of the page. `frame.html` has the common parts of all pages."""
+    compile WebAssembly, and connect to the server of the page. `frame.html` contains the common parts of all pages."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing else may be loaded or sent, and only this script runs, so text from the data can never run as code.
     policy = (
@@ -114,7 +114,7 @@ def page_of(
 
 
 def as_script_text(content: Any) -> str:
-    """JSON that cannot end the script element that contains it, whatever its strings are."""
+    """JSON that cannot end the script element that contains it, whatever strings occur in the content."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 

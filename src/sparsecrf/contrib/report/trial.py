@@ -22,7 +22,7 @@ def runtime(model: str = "MODEL") -> bytes:
     """The C library as WebAssembly. It is not part of the sources: `make wasm` builds it into the package. `model`: the
     model file to name in the advice if the library is missing."""
     if named := os.environ.get(VARIABLE):
-        where, remedy = named, f"${VARIABLE} says that it is there"
+        where, remedy = named, f"${VARIABLE} names this file"
     else:
         where = str(files("sparsecrf.contrib.report") / "page" / RUNTIME)
         remedy = (

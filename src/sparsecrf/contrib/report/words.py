@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from sparsecrf.training.history import REASONS, rounded_up, share_above
 
-#: A bound wider than this fraction of the optimum says little.
+#: A bound wider than this fraction of the optimum is not informative.
 _LOOSE = 0.1
 _LARGEST = float_info.max
 
 
 class Certificate(NamedTuple):
-    """How close to the optimum the weights are known to be."""
+    """The known distance of the weights from the optimum."""
 
     headline: str
     detail: str
@@ -55,7 +55,7 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     remaining = number(training, "remaining")
     if remaining is not None and remaining < gap:
         headline = f"Training objective about {rounded_up(100 * share_above(objective, remaining))} % above its optimum"
-        return Certificate(headline, f"Estimated from how the objective fell. Certified: {bound}{near}", True)
+        return Certificate(headline, f"Estimated from the decrease of the objective. Certified: {bound}{near}", True)
     if share < 1:
         headline = f"Training objective within {rounded_up(100 * share)} % of its optimum"
         return Certificate(headline, f"{bound} That bound is loose.{near}", False)

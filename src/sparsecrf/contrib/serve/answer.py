@@ -77,7 +77,7 @@ def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
 
 
 def _more(model: Model, sentences: list[Any], request: LabelRequest, clock: _Clock) -> dict[str, Any]:
-    """The answers if more than labels is requested, or labels under constraints: a list for each requested item."""
+    """The answers if more than labels are requested, or if labels are constrained: a list for each requested item."""
     each = []
     for i, sentence in enumerate(sentences):
         clock.check(i)
@@ -136,7 +136,7 @@ def _of_sentence(model: Model, sentence: Any, request: LabelRequest, limits: dic
 
 
 def _reasons(model: Model, sentence: Any, labels: list[str]) -> list[dict[str, Any]]:
-    """What each attribute adds to the score of the labels: value times weight."""
+    """The contribution of each attribute to the score of the labels: value times weight."""
     return [
         {
             "token": t,
@@ -173,7 +173,7 @@ def check_input(model: Model, request: LabelRequest) -> None:
 
 
 def inputs_of(model: Model) -> list[str]:
-    """The keys of INPUTS that a model takes, the best one first."""
+    """The keys of INPUTS that a model accepts, the best one first."""
     if model.template is None:
         return ["attributes", "tokens", "text"]
     return ["tokens", "text", "columns"] if n_columns(model) <= 1 or _is_of_documents(model) else ["columns"]
@@ -185,7 +185,7 @@ def n_columns(model: Model) -> int:
 
 
 def _is_of_documents(model: Model) -> bool:
-    """Whether the sentences of a request are read as those of one document."""
+    """Whether the sentences of a request are read as one document."""
     return str(model.training.get(FORMAT, "")).startswith("documents")
 
 

@@ -28,7 +28,7 @@ _SCRIPTS = ("base", "theme", "try", "server")
 
 class Page(NamedTuple):
     html: str
-    policy: str  #: what the page may load and send
+    policy: str  #: the rules for what the page may load and send
 
 
 def make_page(*, with_token: bool) -> Page:
@@ -43,8 +43,8 @@ JSON = "application/json"
 def make_app(
     models: ServedModels, *, limits: Limits | None = None, token: str | None = None, threads: int = 0
 ) -> Starlette:
-    """The application. `token`: what clients must send (`Authorization: Bearer TOKEN`); None means nothing. `threads`:
-    number of labelling threads (0 means one per core)."""
+    """The application. `token`: the token that clients must send (`Authorization: Bearer TOKEN`); None means no token.
+    `threads`: number of labelling threads (0 means one per core)."""
     access, metrics = Access(token), Metrics()
     labelling = Labelling(models, limits or Limits(), access, metrics, threads)
     page, api = make_page(with_token=access.is_needed), json.dumps(description(models)).encode()

@@ -44,7 +44,7 @@ class RequestError(Exception):
 
     def body(self) -> bytes:
         fields: dict[str, Any] = {"status": int(self.status), "message": str(self), **self._fields}
-        return json.dumps({"error": fields}).encode()  # in ASCII, since the input may contain half a character
+        return json.dumps({"error": fields}).encode()  # in ASCII, since the input may contain unpaired surrogates
 
 
 def too_large(expected: str, found: str, where: str) -> RequestError:

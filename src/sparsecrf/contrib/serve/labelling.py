@@ -32,7 +32,8 @@ class Access:
         return self._expected is not None
 
     def allows(self, scope: Mapping[str, Any]) -> bool:
-        """Whether a request has the token. Takes constant time, so that the time reveals nothing about the token."""
+        """Whether a request contains the token. Takes constant time, so that the time reveals nothing about the
+        token."""
         if self._expected is None:
             return True
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
@@ -155,7 +156,7 @@ class Labelling:
 
     @contextmanager
     def _room(self) -> Iterator[_Room]:
-        """Reserve room for a body. All bodies together are limited, too."""
+        """Reserve room for a body. The total size of all bodies is limited, too."""
         room = _Room(self)
         try:
             yield room

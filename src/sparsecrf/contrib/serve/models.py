@@ -39,7 +39,7 @@ class Served:
     path: str
     loaded: Loaded  #: replaced as a whole, which is atomic
     tried: _Stamp  #: state of the file read last, whether or not it could be used
-    error: str | None = None  #: why that file could not be used, or None
+    error: str | None = None  #: the reason why that file could not be used, or None
     reloads: int = 0
     failures: int = 0
 
@@ -58,7 +58,7 @@ class ServedModels:
         return iter(self._by_name.values())
 
     def find(self, name: str | None) -> Served:
-        """The model of that name; None means the only one."""
+        """The model with that name; None means the only model."""
         if name is None and len(self._by_name) == 1:
             return next(iter(self._by_name.values()))
         known = ", ".join(self._by_name)

@@ -1,4 +1,4 @@
-"""Parses and checks the body of POST /label. Any error of a client is found here or by the model itself."""
+"""Parses and checks the body of POST /label. Client errors are found here or by the model."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _texts(given: Any, tokenizer: Tokenizer) -> tuple[bool, list[list[Any]], lis
 
 
 def _is_sentence(kind: str, given: list[Any]) -> bool:
-    """Whether a list is one sentence, judging by its content; an empty list has no sentences."""
+    """Whether a list is one sentence, judging by its content; an empty list contains no sentences."""
     inside = next((one for one in given if one != []), None)
     if kind == "tokens":
         return type(inside) is str

@@ -21,7 +21,7 @@ from sparsecrf.progress import say
 
 
 class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
-    """A connection of uvicorn, which has no limit of its own on the head of a request and on reading an answer."""
+    """A uvicorn connection with time limits, which uvicorn lacks, on the head of a request and on reading an answer."""
 
     seconds = 30.0
 
@@ -85,7 +85,7 @@ class _Server(uvicorn.Server):
         """Runs every tenth of a second; shuts down if asked to.
 
         First, the server stops accepting connections. uvicorn would also close idle connections, although a request may
-        be about to arrive. Here they get some time, and are closed after their next answer.
+        be about to arrive. Here, idle connections stay open for some time and are closed after their next answer.
         """
         if self._ending and self._end_at is None:
             self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The component. Trained on docs, it sets entities or tags, with their probabilities."""
+"""The component, which is trained on docs and sets entities or tags with their probabilities."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class SparseCRF(Pipe):  # type: ignore[misc]
     """A linear-chain CRF as a component of spaCy.
 
     `fit(docs)` trains it; so does `nlp.initialize(lambda: examples)`, which `spacy train` calls. `nlp(text)` then
-    returns a doc with the entities in `doc.ents`, and also in `doc.spans["sparsecrf"]`, whose `.attrs["scores"]` has
-    the probability of each.
+    returns a doc with the entities in `doc.ents`, and also in `doc.spans["sparsecrf"]`, whose `.attrs["scores"]`
+    contains the probability of each.
     """
 
     def __init__(
@@ -172,13 +172,13 @@ class SparseCRF(Pipe):  # type: ignore[misc]
                 self.get_error_handler()(self.name, self, docs, error)
 
     def score(self, examples: Iterable[Any], **_: Any) -> dict[str, Any]:
-        """F1 of entities, or the share of right tags, as spaCy computes them."""
+        """F1 of entities, or the accuracy of tags, as spaCy computes them."""
         if self.target == "ents":
             return dict(get_ner_prf(examples))
         return dict(Scorer.score_token_attr(examples, self.target))
 
     def _sequences(self, doc: Doc) -> list[tuple[int, int, list[Any]]]:
-        """Where sequences begin and end, and their tokens."""
+        """The start, end and tokens of each sequence."""
         places = [(0, len(doc))] if len(doc) else []
         if self.by_sentence and doc.has_annotation("SENT_START"):
             places = [(sentence.start, sentence.end) for sentence in doc.sents]

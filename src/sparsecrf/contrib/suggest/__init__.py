@@ -1,7 +1,8 @@
-"""Chooses sentences of a pool to annotate next: those that the model is least certain about and that differ from each
-other.
+"""Chooses sentences from a pool to annotate next: sentences that the model is least certain about and that differ from
+each other.
 
-`uncertainty.py` has the measures, `interface.py` the greedy choice, `pool.py` reads files and keeps their text.
+`uncertainty.py` defines the measures, `interface.py` implements the greedy choice, and `pool.py` reads files and keeps
+their text.
 """
 
 from sparsecrf.contrib.suggest.interface import DIVERSITY, MEASURE, Suggestion, suggest

@@ -31,7 +31,7 @@ def attributes_of(corpus: Corpus) -> list[NDArray[np.int32]]:
 
 
 def choose(uncertainty: Floats, attributes: Sequence[NDArray[np.int32]], n: int, diversity: float) -> list[int]:
-    """The numbers of n sequences, each the best choice given the ones before it:
+    """The numbers of n sequences, each the best choice given the previous ones:
 
         gain(i) = uncertainty_i (1 + diversity * share of the attributes of i that no chosen sequence has)
 
@@ -86,7 +86,7 @@ def suggest(
     X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
     "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change" (the expected
     change of the weights). `diversity` says how strongly to prefer attributes that no chosen sequence has yet,
-    including those that the model does not know; 0 means not at all.
+    including attributes that are not in the model; 0 means no preference.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)

@@ -1,4 +1,4 @@
-"""Reads the sequences of a file for a model to judge, each with its original text."""
+"""Reads the sequences of a file that a model is to judge, each with its original text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pooled(NamedTuple):
     """A sequence of a pool."""
 
     text: bytes  #: the original text, in the encoding of the file
-    tokens: list[Any]  #: as `Model.encode` takes them
+    tokens: list[Any]  #: as for `Model.encode`
 
 
 def read_pool(

@@ -1,4 +1,5 @@
-"""How much a model can learn from a sequence: exact quantities of P(y | x), one number for each sequence.
+"""Measures of the information that a model can gain from a sequence: exact functions of P(y | x), one value per
+sequence.
 
     confidence   - log P(y* | x)                       y* the best labels: log Z - score(y*)
     entropy      sum_t H(y_t) = - sum_t sum_y p_t(y) log p_t(y)
