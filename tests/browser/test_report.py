@@ -74,7 +74,7 @@ def test_longer_strings_of_labels(visit):
     assert all(" " in previous for _, previous, _, _ in longer)
     page.select_option("#weight-kind", "plain")
     assert all(" " not in previous for _, previous, _, _ in cells(page))
-    expect(page.locator("#facts")).to_contain_text("Weights of longer strings")
+    expect(page.locator("#facts")).to_contain_text("Weights for longer strings")
     other = visit()
     expect(other.locator("#strings")).to_be_hidden()
     expect(other.locator("#kind-longer")).to_be_hidden()
@@ -153,7 +153,7 @@ def test_pairs_of_classes(visit):
     """The map of label pairs has columns of classes, whose sums are those of the table of weights."""
     page = visit("classes")
     facts = page.locator("#facts dt").all_inner_texts()
-    assert facts.index("of which are of pairs of classes") == facts.index("Weights of label pairs") + 1
+    assert facts.index("of which for class pairs") == facts.index("Weights for label pairs") + 1
     expected = pairs_by_cell(page)
     page.check("input[name=map-kind][value=bigram]")
     page.locator("#map summary").click()
@@ -173,7 +173,7 @@ def test_pairs_of_classes(visit):
 
 def test_words_with_vectors(visit):
     expect(visit("vectors").locator("#facts")).to_contain_text("Words with vectors")
-    expect(visit("vectors").locator("#facts")).to_contain_text("3, of 2 numbers each")
+    expect(visit("vectors").locator("#facts")).to_contain_text("3, with 2 dimensions each")
     assert "Words with vectors" not in visit("parts").locator("#facts").inner_text()
 
 

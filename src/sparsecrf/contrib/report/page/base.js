@@ -1,4 +1,4 @@
-// What all parts use: the data, elements, numbers as text. Strings of the model and the data become text nodes and
+// Shared by all parts: the data, elements, numbers as text. Strings from the model and the data become text nodes and
 // attributes, never markup.
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -22,7 +22,7 @@ function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A name of the model or the data, whichever way it is written. */
+/** A name from the model or the data, in either writing direction. */
 const name = (text, className) => el("bdi", { class: className }, text);
 
 const ARRAYS = { u8: Uint8Array, i16: Int16Array, i32: Int32Array, f32: Float32Array };
@@ -36,7 +36,7 @@ function unpack(column) {
   return new ARRAYS[type](array.buffer);
 }
 
-/** Where each group begins, from the sizes of the groups; the last entry is the end. */
+/** The start of each group, from the sizes of the groups; the last entry is the end. */
 function offsets(sizes) {
   const begin = new Int32Array(sizes.length + 1);
   for (let k = 0; k < sizes.length; k++) begin[k + 1] = begin[k] + sizes[k];
@@ -47,9 +47,9 @@ const whole = new Intl.NumberFormat("en");
 const count = (n) => whole.format(n);
 const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
-/** A weight with its sign, which is a real minus. */
+/** A weight with its sign; negative values get a true minus sign. */
 const signed = (value, digits = 3) => (value < 0 ? "−" : value > 0 ? "+" : "") + Math.abs(value).toFixed(digits);
-/** Any number in few characters. */
+/** A number in few characters. */
 function short(value) {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(1).replace("e+", "e");
@@ -66,7 +66,7 @@ function bar(value, largest) {
   return el("span", { class: "bar-cell", "aria-hidden": "true" }, inner);
 }
 
-/** A table from column titles and rows of cells; a cell is text or a node. The columns `numbers` are set to the end. */
+/** A table from column titles and rows of cells (text or nodes). The columns `numbers` are aligned at the end. */
 function table(caption, titles, rows, numbers = []) {
   const side = (k) => (numbers.includes(k) ? "n" : false);
   const head = el("tr", {}, ...titles.map((title, k) => el("th", { scope: "col", class: side(k) }, title)));
@@ -77,7 +77,7 @@ function table(caption, titles, rows, numbers = []) {
     el("thead", {}, head), el("tbody", {}, ...body));
 }
 
-/** Calls the function once things have come to rest, at most every frame. */
+/** A function that calls `act` at most once per frame. */
 function soon(act) {
   let waiting = false;
   return () => {
@@ -91,11 +91,11 @@ function soon(act) {
 function fill(select, options) {
   select.replaceChildren(...options.map(([value, text]) => el("option", { value }, text)));
 }
-/** Labels, then parts of labels: what weights are of. */
+/** Labels, then parts of labels, to which weights belong. */
 const cells = () => [...data.labels, ...data.parts];
 const cellOptions = (first) => [["", first], ...cells().map((cell, y) => [y, cell])];
 
-/** The colours of the present theme as [r, g, b]. */
+/** A colour of the current theme as [r, g, b]. */
 function colour(variable) {
   const probe = el("span");
   probe.style.color = `var(${variable})`;
@@ -106,6 +106,6 @@ function colour(variable) {
 }
 const mixed = (a, b, t) => `rgb(${a.map((v, k) => Math.round(v + t * (b[k] - v))).join(",")})`;
 
-/** What is drawn with computed colours is drawn again when they change. */
+/** Functions that redraw parts with computed colours when the theme changes. */
 const redraws = [];
 const onTheme = (act) => { redraws.push(act); };

@@ -1,4 +1,4 @@
-// The course of the training: small curves over iterations or passes, read by pointer or arrow keys.
+// Training curves over iterations or passes, read by pointer or arrow keys.
 
 const CURVES = [
   { key: "objective", title: "Objective", log: true },
@@ -37,7 +37,7 @@ function figure({ key, title, log }, history, axis) {
   if (points.length < 2) return null;
   const values = points.map((point) => point[1]), low = Math.min(...values), high = Math.max(...values);
   const logarithmic = log && low > 0 && high / low > 5;
-  // An axis of numbers begins a little below the least and ends a little above the largest; it need not have a tick there.
+  // A linear axis begins slightly below the smallest value and ends slightly above the largest, with or without ticks.
   const margin = logarithmic ? 0 : 0.05 * (high - low);
   const bottom = low < 0 ? low - margin : Math.max(0, low - margin), top = high + margin;
   const ticks = logarithmic ? logTicks(low, high) : linearTicks(low, high).filter((v) => v >= bottom && v <= top);

@@ -1,12 +1,12 @@
 // A matrix with names at its sides: cells in a canvas, read by pointer, touch or arrow keys.
 
-const MOST_PIXELS = 8000; // that a canvas may have on a side
-/** Pixels that the names of rows need: about 7.6 a letter, at most what parts.css lets them have. */
+const MOST_PIXELS = 8000; // maximum length of a side of a canvas
+/** The width of the row names in pixels: about 7.6 per letter, up to the limit in parts.css. */
 const namesWidth = (names) => Math.min(240, 0.38 * innerWidth, 24 + 7.6 * Math.max(16, ...names.map((n) => n.length)));
 
 /**
- * Draw into `host`: rows and columns are names, value(r, c) a number (0: nothing there), describe(r, c) nodes or text
- * for people. `diverging`: values have signs.
+ * Draw into `host`. `rows` and `columns` are names, value(r, c) returns a number (0: empty cell), and describe(r, c)
+ * returns nodes or text for readers. `diverging`: values are signed.
  */
 function drawGrid(host, { label, rows, columns, corner, value, describe, diverging }) {
   let largest = 0;
@@ -94,13 +94,13 @@ function drawGrid(host, { label, rows, columns, corner, value, describe, divergi
   host.repaint = () => { paint(); host.querySelector(".legend").replaceWith(legend(largest, diverging)); };
 }
 
-/** The colour of a value from -1 to 1. Small values would hardly be seen: colour grows with the square root. */
+/** The colour of a value from -1 to 1. It grows with the square root, since small values would hardly be visible. */
 function shades(diverging) {
   const paper = colour("--sunken"), plus = colour(diverging ? "--positive" : "--accent"), minus = colour("--negative");
   return (v) => mixed(paper, v < 0 ? minus : plus, Math.min(1, Math.sqrt(Math.abs(v))));
 }
 
-/** From 0, black, to 1, white. */
+/** The brightness of a colour, from 0 (black) to 1 (white). */
 function brightness(paint) {
   const [r, g, b] = paint.match(/\d+/g).map(Number);
   return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
@@ -117,7 +117,7 @@ function legend(largest, diverging) {
     `${diverging ? "+" : ""}${largest.toFixed(2)}`, el("span", {}, "Colour grows with the square root."));
 }
 
-/** Scroll the box of a matrix until the cell is beside the names that stay. */
+/** Scroll the box of a matrix until the cell is beside the sticky names. */
 function keepInSight(box, [r, c], [wide, high], top, left) {
   const x = c * wide, y = r * high;
   if (x < box.scrollLeft) box.scrollLeft = x;
@@ -126,7 +126,7 @@ function keepInSight(box, [r, c], [wide, high], top, left) {
   if (y + high + top > box.scrollTop + box.clientHeight) box.scrollTop = y + high + top - box.clientHeight;
 }
 
-/** The same in text: the largest cells. */
+/** The largest cells as text. */
 function textOf(label, rows, columns, value, describe) {
   const found = [];
   for (let r = 0; r < rows.length; r++) {

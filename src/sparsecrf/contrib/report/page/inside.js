@@ -1,16 +1,16 @@
-// Model and labeller that are in the page itself.
+// The model and the labeller that are part of the page itself.
 
-/** Bytes from base64 of gzip. */
+/** Decode gzip data in base64. */
 async function inflated(text) {
   const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The section is there at once; it works as soon as model and library are unpacked. */
+/** Show the section at once; it works as soon as the model and the library are unpacked. */
 function showTrial() {
   $("try").hidden = false;
-  $("try-hint").textContent = "The model and the program that labels are part of this page: what you type goes nowhere.";
+  $("try-hint").textContent = "The model and the labeller are part of this page; your text is not sent anywhere.";
   $("try-text").value = data.try.example;
   Promise.all([inflated(data.try.wasm), inflated(data.try.model)])
     .then(async ([wasm, model]) => {
@@ -23,7 +23,7 @@ function showTrial() {
       });
       await new Trial(tagger).first;
       document.documentElement.dataset.try = "ready";
-      document.addEventListener("sparsecrf-label", (event) => { // for programs that compare: tokens in, labels out
+      document.addEventListener("sparsecrf-label", (event) => { // for automated comparisons: tokens in, labels out
         event.detail.labels = event.detail.sentences.map((tokens) => tagger.label(tokens));
       });
     })

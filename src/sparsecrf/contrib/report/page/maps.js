@@ -3,7 +3,7 @@
 const MAP_ROWS = 40; // the strongest attributes
 const MAP_COLUMNS = 200; // the strongest labels
 
-/** The labels to draw, all of them if they are not too many: those with the largest sums, in their own order. */
+/** The labels to draw: all of them or, if there are too many, those with the largest sums, in their own order. */
 function strongest(sums, limit) {
   const all = Array.from(sums, (_, k) => k);
   if (all.length <= limit) return all;
@@ -34,16 +34,16 @@ function drawMap(weights) {
   const chosen = [...strength].sort((a, b) => b[1] - a[1]).slice(0, MAP_ROWS).map(([x]) => x);
   const what = pairs ? "the sum of |λ| over previous labels" : "|µ|";
   const whose = pairs ? "label pairs" : only < 0 ? "labels" : "this label";
-  const some = `${plural(chosen.length, "strongest attribute")} of ${count(strength.size)} with weights of ${whose}`;
+  const some = `${plural(chosen.length, "strongest attribute")} of ${count(strength.size)} with weights for ${whose}`;
   $("maps-note").textContent = `The ${some}, each with ${what} for every label.`;
   $("map").repaint = undefined;
   if (!chosen.length) {
-    const none = pairs ? "No attribute conditions label pairs here but plain transitions." : "No such weights.";
+    const none = pairs ? "Only plain transitions condition label pairs here." : "No such weights.";
     $("map").replaceChildren(el("p", { class: "empty" }, none));
     return;
   }
   const place = new Map(chosen.map((x, r) => [x, r]));
-  const of = cells(); // the second label of a pair may be a class, which is known by its part
+  const of = cells(); // the second label of a pair may be a class, which is named by its part
   const n = of.length, sizes = new Float64Array(chosen.length * n), net = new Float64Array(chosen.length * n);
   const number = new Int32Array(chosen.length * n), sums = new Float64Array(n);
   for (let k = 0; k < W.length; k++) {
@@ -73,7 +73,7 @@ function showTransitions() {
   const n = data.labels.length, matrix = new Float64Array((n + 1) * n), sums = new Float64Array(n);
   if (!W.length) {
     $("transitions-note").textContent = "The model has no plain transitions.";
-    $("transition-map").append(el("p", { class: "empty" }, "No weights of label pairs hold at every position."));
+    $("transition-map").append(el("p", { class: "empty" }, "No weights for label pairs apply at every position."));
     return;
   }
   for (let k = 0; k < W.length; k++) {
@@ -85,7 +85,7 @@ function showTransitions() {
   const before = hasStart ? [n, ...shown] : shown; // the start first
   const cut = shown.length < n ? ` The ${shown.length} strongest of ${count(n)} labels are drawn.` : "";
   const pairs = `${count(W.length)} of ${plural((n + (hasStart ? 1 : 0)) * n, "pair")} have one`;
-  $("transitions-note").textContent = `Weights of a label after another that hold at every position: ${pairs}.${cut}`;
+  $("transitions-note").textContent = `Weights for label pairs that apply at every position: ${pairs}.${cut}`;
   const nameOf = (p) => (p === n ? data.start : data.labels[p]);
   drawGrid($("transition-map"), {
     label: "Transitions", corner: "from \\ to", rows: before.map(nameOf), columns: shown.map(nameOf), diverging: true,

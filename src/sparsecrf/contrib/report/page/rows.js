@@ -4,7 +4,7 @@ const MARGIN = 8; // rows beyond the edges, for smooth scrolling
 const PRINTED = 50; // rows on paper
 
 class Rows {
-  /** `render(k)` makes the element of row k; `choose(k)` is told which row is current, `enter(k)` of Enter on it. */
+  /** `render(k)` makes the element of row k; `choose(k)` is called for the current row, `enter(k)` for Enter on it. */
   constructor(box, { head = null, render, choose, enter = () => {}, empty, rowRole = "row" }) {
     Object.assign(this, { box, head, render, choose, enter, empty, rowRole, length: 0, current: -1, printing: false });
     this.space = el("div", { class: "space", role: rowRole === "row" ? "rowgroup" : "presentation" });

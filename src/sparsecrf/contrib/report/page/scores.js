@@ -1,6 +1,6 @@
-// How good the labels of the data are: at the head of the page and above the sentence explorer.
+// Scores of the labels of the data, at the head of the page and above the sentence explorer.
 
-/** The one number that most people look for: F1 of chunks, or the accuracy where labels are no chunks. */
+/** The main score: F1 of chunks, or the accuracy if labels do not encode chunks. */
 function showHeadline(scores, file, rate) {
   const accuracy = `${rate(100 - scores.token_error)} of ${plural(scores.tokens, "token")} are right`;
   const big = scores.f1 === null ? `Accuracy ${rate(100 - scores.token_error)}` : `Chunk F1 ${scores.f1.toFixed(2)}`;
@@ -9,7 +9,7 @@ function showHeadline(scores, file, rate) {
   $("score").append(el("p", { class: "big" }, big), el("p", {}, "On ", name(file), `: ${accuracy}; ${whole}.`));
 }
 
-/** Scores by type of chunk, or by label where labels are no chunks. */
+/** Scores by type of chunk, or by label if labels do not encode chunks. */
 function showTable(scores, rate) {
   const [title, kind, each] = scores.f1 === null
     ? ["Labels, by tokens", "Label", scores.labels]

@@ -5,7 +5,7 @@ const LONG = 150; // tokens; more than these scroll in a box of their own
 const SCRIPTS = ["Arabic", "Hebrew", "Syriac", "Thaana", "Nko", "Adlam"];
 const RIGHT_TO_LEFT = new RegExp(`[${SCRIPTS.map((script) => `\\p{Script=${script}}`).join("")}]`, "u");
 
-/** Whether a text is written from right to left: by its first letter. */
+/** Whether a text is written from right to left, judging by its first letter. */
 function isRightToLeft(text) {
   const first = text.match(/\p{L}/u);
   return first !== null && RIGHT_TO_LEFT.test(first[0]);
@@ -20,11 +20,11 @@ class Explorer {
       for (let t = begin[s]; t < begin[s + 1]; t++) n += gold[t] !== predicted[t];
       return n;
     });
-    // Letters make words, words sentences.
+    // Single letters are joined to words, and words to sentences.
     this.texts = words.map((some) => some.join(some.every((word) => [...word].length <= 1) ? "" : " "));
     this.listed = []; // the sentences in the list
     this.sentence = 0;
-    this.chosen = 0; // the token that arrow keys go on from
+    this.chosen = 0; // the token from which arrow keys move
     this.list = new Rows($("sentence-list"), {
       rowRole: "option", empty: "No sentence matches.",
       render: (k) => this.listRow(this.listed[k]),
@@ -38,7 +38,7 @@ class Explorer {
     $("sentence-panel").addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** List what is wanted; the open sentence stays open if it is among them. */
+  /** List the matching sentences; the open sentence stays open if it is one of them. */
   update() {
     const wanted = $("sentence-search").value.toLowerCase(), only = $("errors-only").checked;
     this.listed = this.texts.map((_, s) => s).filter((s) =>

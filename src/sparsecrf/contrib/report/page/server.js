@@ -1,8 +1,8 @@
-// The page of `sparsecrf serve`: models that the server has, asked over HTTP.
+// The page of `sparsecrf serve`: models on the server, queried over HTTP.
 
 /** A model of the server. */
 class Remote {
-  /** `about`: what /models says of it. */
+  /** `about`: the entry of the model in /models. */
   constructor(about) {
     this.about = about;
     this.labels = about.labels;
@@ -18,7 +18,7 @@ class Remote {
   }
 }
 
-/** The JSON at an address of the server, with the token if there is one. An error says what the server says. */
+/** The JSON at an address of the server, with the token if there is one. Errors repeat the server's message. */
 async function fromServer(address, options = {}) {
   const headers = { "Content-Type": "application/json" };
   if (data.token) headers.Authorization = `Bearer ${$("token").value}`;
@@ -30,7 +30,7 @@ async function fromServer(address, options = {}) {
 
 let trial = null, models = [];
 
-/** The chosen model at work. */
+/** Use the chosen model. */
 function useModel() {
   const remote = new Remote(models.find((about) => about.name === $("model").value));
   $("title").textContent = remote.about.name;
@@ -39,7 +39,7 @@ function useModel() {
   return trial.first;
 }
 
-/** The models of the server in the list; that of `?model=NAME`, or the first, at work. */
+/** List the models of the server, and use the model in `?model=NAME`, or the first. */
 async function showModels() {
   $("try-error").textContent = "";
   try {
@@ -56,7 +56,7 @@ async function showModels() {
 showTheme();
 $("version").textContent = data.version;
 $("try").hidden = false;
-$("try-hint").textContent = "Sentences are labelled by the server that this page is from.";
+$("try-hint").textContent = "The server of this page labels the sentences.";
 $("model").addEventListener("change", useModel);
 $("token").addEventListener("change", showModels);
 $("choices").addEventListener("submit", (event) => event.preventDefault()); // the change has been seen

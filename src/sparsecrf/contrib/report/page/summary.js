@@ -12,18 +12,18 @@ function showSummary() {
   const own = [
     ["Labels", count(summary.labels)],
     ["Attributes with a weight", count(summary.attributes)],
-    ["Weights of labels", count(summary.active_unigram)],
-    ...(summary.active_part ? [["of which are of parts", count(summary.active_part)]] : []),
-    ["Weights of label pairs", count(summary.active_bigram)],
-    ...(summary.active_class_pair ? [["of which are of pairs of classes", count(summary.active_class_pair)]] : []),
-    ...(summary.active_ngram ? [["Weights of longer strings", count(summary.active_ngram)]] : []),
+    ["Weights for labels", count(summary.active_unigram)],
+    ...(summary.active_part ? [["of which for label parts", count(summary.active_part)]] : []),
+    ["Weights for label pairs", count(summary.active_bigram)],
+    ...(summary.active_class_pair ? [["of which for class pairs", count(summary.active_class_pair)]] : []),
+    ...(summary.active_ngram ? [["Weights for longer strings", count(summary.active_ngram)]] : []),
     ...(summary.vectors ? [["Words with vectors", vectors(...summary.vectors)]] : []),
     ["Start label", summary.start ? "yes" : "no"],
   ];
   $("facts").append(...[...own, ...data.facts].map(([what, value]) => fact(what, value)));
 }
 
-const vectors = (words, width) => `${count(words)}, of ${plural(width, "number")} each`;
+const vectors = (words, width) => `${count(words)}, with ${plural(width, "dimension")} each`;
 
 const fact = (what, value, more = null) =>
   el("div", {}, el("dt", {}, what), el("dd", {}, value, more === null ? null : el("small", {}, ` ${more}`)));
@@ -31,7 +31,7 @@ const fact = (what, value, more = null) =>
 function sparsity({ active, features }) {
   const big = (text) => el("p", { class: "big" }, text);
   if (!features || !active) {
-    return [big(plural(active, "active weight")), el("p", {}, "The file does not say out of how many features.")];
+    return [big(plural(active, "active weight")), el("p", {}, "The file does not say how many features are possible.")];
   }
   const share = active / features;
   const one = share < 0.5 ? `: one in ${count(Math.round(1 / share))}` : "";
@@ -41,7 +41,7 @@ function sparsity({ active, features }) {
   ];
 }
 
-/** The longest strings of labels that have weights, with the sums of these over attributes. */
+/** The longest strings of labels that have weights, with the sums of their weights over attributes. */
 function showStrings() {
   if (data.strings === null) return;
   const { by_length: counts, labels, length, attributes, positive, negative } = data.strings;
@@ -62,7 +62,7 @@ function showTemplates() {
   const idle = uses.filter((use) => use.attributes === 0).length;
   const unused = idle ? ` ${plural(idle, "line has", "lines have")} none and could be left out.` : "";
   $("templates-note").textContent = data.template === null
-    ? "Active weights by what attributes have before the first colon or equals sign."
+    ? "Active weights by the text of attributes before the first colon or equals sign."
     : `Active weights by line of the template.${unused}`;
   if (!uses.length) {
     $("template-table").append(el("p", { class: "muted" }, "There are no active weights."));

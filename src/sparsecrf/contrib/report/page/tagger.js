@@ -1,12 +1,12 @@
 // The C library (cpp/c/sparsecrf.h) as WebAssembly: models that label in a browser or in Node, without a network. Part of
 // the page of `sparsecrf report --try` and, with its exports, the npm package (cpp/wasm).
 
-/** sparsecrf.wasm at work. */
+/** A running instance of sparsecrf.wasm. */
 class Sparsecrf {
   /** `bytes`: the content of sparsecrf.wasm, as a buffer or compiled. */
   static async load(bytes) {
     const made = new Sparsecrf();
-    // What the library asks of its host: no environment, no end of the process, and a word when its memory has grown.
+    // The host functions of the library: an empty environment, no process exit, and a notification when memory grows.
     const view = () => new DataView(made.wasm.memory.buffer);
     const host = {
       env: { emscripten_notify_memory_growth() {} },
@@ -32,7 +32,7 @@ class Sparsecrf {
 
   get version() { return this.text(this.wasm.sparsecrf_version()); }
 
-  // ---- Memory of the library: it may move when it grows, so views are made anew.
+  // ---- Memory of the library, which may move when it grows, so views are recreated.
   text(at, size) {
     const bytes = new Uint8Array(this.wasm.memory.buffer);
     return new TextDecoder().decode(bytes.slice(at, size === undefined ? bytes.indexOf(0, at) : at + size));
@@ -68,7 +68,7 @@ class Tagger {
     this.sequence = library.made((to) => wasm.sparsecrf_sequence_new(this.model, to));
     this.labels = Array.from({ length: wasm.sparsecrf_n_labels(this.model) },
       (_, y) => library.text(wasm.sparsecrf_label_name(this.model, y)));
-    /** Columns that a token must have at least; -1: it has attributes of its own. */
+    /** Minimum number of columns of a token; -1: tokens are attributes. */
     this.columns = wasm.sparsecrf_n_columns(this.model);
   }
 
@@ -109,7 +109,7 @@ class Tagger {
     });
   }
 
-  /** Why the best labels are the best: what each attribute adds to their score. */
+  /** The contribution of each attribute to the score of the best labels. */
   reasons(tokens) {
     this.put(tokens);
     const { library } = this, path = this.path(tokens.length), bytes = new Uint8Array(path.buffer), SIZE = 40;
@@ -124,7 +124,7 @@ class Tagger {
     });
   }
 
-  // ---- The rest is for the functions above.
+  // ---- Helper methods
   reason(at) {
     const view = new DataView(this.library.wasm.memory.buffer), previous = view.getInt32(at + 16, true);
     return {
@@ -145,7 +145,7 @@ class Tagger {
     });
   }
 
-  /** Tokens to the library; their texts are written to its memory at once. */
+  /** Pass tokens to the library; all texts are written to its memory together. */
   put(tokens) {
     const { library, sequence } = this, { wasm } = library, encoder = new TextEncoder();
     const all = tokens.map((token) => (typeof token === "string" ? [token] : token));

@@ -1,6 +1,6 @@
 // Light and dark.
 
-/** Light or dark: as the system has it until the button is pressed. A browser that keeps nothing forgets it. */
+/** Light or dark, as in the system until the button is pressed. Browsers without storage forget the choice. */
 function showTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);

@@ -1,4 +1,4 @@
-// One token explained: how probable its labels are, and what speaks for the predicted one and for its rival.
+// One token explained: the probabilities of its labels, and the evidence for the predicted label and its rival.
 
 /** The columns of the explained sentences. */
 function readSentences() {
@@ -11,7 +11,7 @@ function readSentences() {
   return columns;
 }
 
-/** What the columns say of token t (counted over all sentences), in `host`. */
+/** Show the details of token t (counted over all sentences) in `host`. */
 function showToken(host, columns, t, word, more, previous) {
   const names = data.sentences.names, predicted = columns.predicted[t], gold = columns.gold[t];
   const wrong = predicted !== gold, rival = columns.rival[t];

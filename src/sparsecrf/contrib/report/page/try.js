@@ -1,7 +1,7 @@
 // A sentence of the reader's own, labelled by the model that is in the page (`sparsecrf report --try`) or by the server
 // that the page is from (`sparsecrf serve`).
 
-// Words of running text, as src/sparsecrf/files/words.py has them: runs of letters, digits and underscores, characters of
+// Words of running text, as in src/sparsecrf/files/words.py: runs of letters, digits and underscores, characters of
 // scripts without spaces (Thai, Lao, Burmese, Khmer, Japanese, Chinese), and any other character, with their marks.
 const OF_THEIR_OWN = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf" +
   "\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
@@ -9,9 +9,9 @@ const LETTER = `(?:(?![${OF_THEIR_OWN}])[\\p{L}\\p{N}_])`, MARK = "[\\p{M}\\u200
 const WORDS = new RegExp(`${LETTER}+(?:${MARK}+${LETTER}*)*|\\S${MARK}*`, "gu");
 
 /**
- * The tokens of a text. A model of one column takes running text, cut as its training data were: words and punctuation,
- * or at blanks. One of several columns takes a line for each token, as in files; with one column, lines are a way to
- * choose the tokens yourself.
+ * The tokens of a text. A model with one column takes running text, tokenized like its training data: into words and
+ * punctuation, or at blanks. A model with several columns takes one line per token, as in files; with one column, lines
+ * are a way to choose the tokens yourself.
  */
 function tokensOf(text, columns, tokenizer) {
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -74,7 +74,7 @@ class Trial {
     return made;
   }
 
-  /** What is known of token t. */
+  /** The details of token t. */
   choose(t) {
     this.buttons.forEach((button, k) => button.classList.toggle("on", k === t));
     const order = this.tagger.labels.map((_, y) => y).sort((a, b) => this.marginals[t][b] - this.marginals[t][a]);

@@ -1,6 +1,6 @@
 // The table of weights: filtered, sorted, any number of rows.
 
-/** The weights by columns, with what the maps ask of them. */
+/** The weights by columns, with the queries of the maps. */
 function readWeights() {
   const [X, P, Y, W] = ["x", "p", "y", "w"].map((key) => unpack(data.weights[key]));
   const plain = new Set(data.weights.plain);
@@ -15,7 +15,7 @@ function readWeights() {
   return { X, P, Y, W, matches, isPlain: (x) => plain.has(x) };
 }
 
-/** Whether a weight with this previous label or class is of a pair: not of a label alone, nor of a longer string. */
+/** Whether a weight with this previous label or class belongs to a pair, not to a label alone or to a longer string. */
 const isPair = (p) => p >= 0 && p <= data.labels.length + data.weights.classes;
 
 /** The place of each name in alphabetical order. */
@@ -34,7 +34,7 @@ class WeightTable {
     this.cells = cells();
     this.before = [...data.labels, data.start, ...data.weights.histories];
     this.largest = this.W.length ? Math.abs(this.W[0]) : 1;
-    this.exact = null; // an attribute that alone is wanted
+    this.exact = null; // the only attribute to list
     this.order = { by: "size", up: false };
     this.shown = new Int32Array(0); // the weights in the table, in its order
     this.ranks = { label: ranks(this.cells), before: ranks(this.before), attribute: null };
@@ -106,7 +106,7 @@ class WeightTable {
 
   sorted(kept) {
     const { X, P, Y, W, order } = this;
-    if (order.by === "size") return kept; // as they come
+    if (order.by === "size") return kept; // already in this order
     if (order.by === "attribute") this.ranks.attribute ??= ranks(data.names);
     const { attribute, label, before } = this.ranks;
     const key = {
