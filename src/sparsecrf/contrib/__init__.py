@@ -1,1 +1,1 @@
-"""Everything built on the core of the package: interfaces of other tools, clusters, plots, reports, data sets."""
+"""Packages built on the core: interfaces of other tools, clusters, plots, reports and data sets."""

@@ -1,7 +1,7 @@
 """Feature selection without an l1 penalty, for comparison (the paper, section 6.3).
 
-`frequency_cutoff` and `mutual_information` select before training: pass the result to `fit(numbers=...)`.
-`threshold` drops the small weights of a trained model.
+`frequency_cutoff` and `mutual_information` select before training; pass the result to `fit(numbers=...)`. `threshold`
+drops the small weights of a trained model.
 """
 
 from __future__ import annotations

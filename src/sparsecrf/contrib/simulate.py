@@ -72,7 +72,7 @@ class HMM:
         return 1.0 - sum(right) / self.length
 
     def as_model(self) -> Model:
-        """The CRF with P(y | x) = P(x, y) / P(x): logarithms of probabilities as weights.
+        """The CRF with P(y | x) = P(x, y) / P(x), whose weights are logarithms of probabilities.
 
         A constant added to all weights that compete at a position cancels in the posterior. It is chosen so that as
         many weights as possible are zero.
@@ -104,9 +104,9 @@ def paper_hmm() -> HMM:
     The paper describes the HMM in words, which leaves little choice:
 
     - Transitions are uniform except for two label pairs. Rows sum to one, so both pairs are in the same row: one
-      exceeds 1/6 by the amount by which the other falls short of it.
+    exceeds 1/6 by as much as the other falls short of 1/6.
     - There are six dominant emissions and five symbols, so two labels share a symbol. These are the "very ambiguous"
-      labels: only that one row of transitions distinguishes them.
+    labels, which only that one row of transitions distinguishes.
 
     This leaves two numbers and one equation, bayes_error() = 0.154. We chose 0.3 for the likelier pair (0.28 to 0.33
     would also work, with dominant emissions of 0.997 to 0.989). The root is then 0.99399; 0.994 gives 15.400 %.

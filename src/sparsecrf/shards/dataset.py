@@ -29,7 +29,7 @@ def without_rare(
     """The corpus and its vocabulary without attributes that occur at fewer than `at_least` positions.
 
     An attribute that conditions labels and label pairs is counted once per position. Attributes in `everywhere` are
-    kept: they are dense columns, which are not in the corpus yet.
+    kept, since they are dense columns, which are not in the corpus yet.
     """
     import numpy as np
 

@@ -105,7 +105,7 @@ class CorpusFolder:
         return corpus
 
     def _not_as_loaded(self, what: str) -> InputError:
-        """The error for a shard that cannot be opened: it is damaged, or the folder has been replaced."""
+        """The error for a shard that cannot be opened because it is damaged or the folder has been replaced."""
         entries = read_manifest(self.path)
         if entries is not None and entries["recipe"] != self.recipe:
             return InputError(
@@ -190,7 +190,7 @@ def _digest(entries: Mapping[str, Any]) -> str:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The entries of the manifest, checked; None if the folder has none."""
+    """The entries of the manifest, checked; None if there is no manifest."""
     file = folder / MANIFEST
     try:
         content = file.read_bytes()

@@ -1,5 +1,5 @@
 """The interface that shards need from an oracle, the class that computes sums over one corpus. `sparsecrf._core.Oracle`
-is the compiled oracle; to use another implementation, give a class with these methods to `Shard` as `make_oracle`.
+is the compiled oracle; to use another implementation, pass a class with these methods to `Shard` as `make_oracle`.
 
 Shapes: K features in the set, X attributes, M features of a block, L listed features, n cells.
 """

@@ -1,5 +1,5 @@
-"""A corpus in shards, in this process or elsewhere: everything that an objective needs from the data is a sum over
-shards, or a union.
+"""A corpus in shards, in this process or elsewhere. Everything that an objective needs from the data is a sum or a
+union over shards.
 
 A query is a function of one shard. It goes to every shard, and the answers are merged, FAN_IN at a time and always in
 the order of the shards, in a tree that depends only on the number of shards. So the last bits of the sums do not depend

@@ -11,8 +11,8 @@ means the rho1 of each feature here and below.)
 If u is the model itself, G = g, the gradient of the loss, and H = loss - w . g. Since G is linear and the entropy
 concave in u, these values suffice to bound mixtures: (1 - s) data + s u has s G and at least s H (for the data alone, G
 and H are 0), and (1 - c) u + c u' has (1 - c) G + c G' and at least (1 - c) H + c H'. A run keeps the best mixture of
-its points. For a feature that screening ruled out at a point, only |G| <= rho1 is known there, so a mixture has a range
-for each G_k, and the bound uses its worse end.
+its points. For a feature that screening ruled out at a point, only |G| <= rho1 is known there, so each G_k of a mixture
+lies in a range, and the bound uses the worse end.
 
 With a prior w0, the entropy is H(u) + w0 . G(u) here and below, and w is the difference from w0 (derivation: `prior`).
 
@@ -84,7 +84,7 @@ class LowerBound:
         listed = np.flatnonzero(large | self.objective.weighted(known, w))
         entropy, G = self.objective.sequence_factors(known, w, listed, g[listed])
         new = self._shrunk(entropy, known.numbers[listed], G[np.newaxis])
-        # Shards choose their factors simultaneously and so overshoot together: a partial step is better.
+        # Shards choose their factors simultaneously and overshoot together, so a partial step is better.
         plain = self._shrunk(loss - float(w @ g), known.numbers, g[np.newaxis])
         return value - self._improved(new, self._mixed(plain, new))
 

@@ -106,8 +106,8 @@ def share_above(objective: float, distance: float) -> float:
 
 
 def distance_in_words(objective: float, gap: float | None, remaining: float | None) -> str:
-    """How close to its optimum the training objective came: certified if the duality gap is tight enough, otherwise
-    also estimated."""
+    """The distance of the training objective from its optimum in words: certified if the duality gap is tight enough,
+    otherwise also estimated."""
     certified = inf if gap is None else max(share_above(objective, gap), 0.0)
     estimated = inf if remaining is None else max(share_above(objective, remaining), 0.0)
     if certified <= CLOSE or (certified <= USELESS and estimated >= certified):

@@ -105,7 +105,7 @@ class Objective:
     @property
     def elastic_net(self) -> ElasticNet:
         """The penalty, for solvers that support only one rho1 for all features."""
-        assert type(self.penalty) is ElasticNet  # subclasses may have several
+        assert type(self.penalty) is ElasticNet  # subclasses may use several values of rho1
         return self.penalty
 
     def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
@@ -263,7 +263,7 @@ class Objective:
 
     def _class_residual(self, parts: LabelParts, start: Floats, inner: Floats) -> float:
         """The sum for pairs of classes: E = n m mass/Y^2 for classes of n and m labels, n mass/Y after the start.
-        Classes of one label each have no features. Pairs with the same n m are summed together."""
+        Two classes with one label each form no feature. Pairs with the same n m are summed together."""
         n_labels, sizes = self.data.n_labels, parts.class_sizes
         pairs = [n * m for n in sizes for m in sizes if n * m > 1]
         whole = 0.0

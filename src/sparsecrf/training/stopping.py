@@ -4,14 +4,14 @@ A run stops when its point is at most `tol` times the objective above the optimu
 tight enough, otherwise estimated. The estimate compares the lowest objective at three moments, m iterations apart,
 where m is a fifth of all iterations but at least 5. Let d1 be the gain from the first moment to the second, and d2 from
 the second to the last. If gains keep decreasing at the rate r = d2 / d1, all later gains add up to d2 r / (1 - r).
-Solvers slow down near the optimum, and after a fast start r says little, so the estimate is
+Solvers slow down near the optimum, and r is unreliable after a fast start, so the estimate is
 
     remaining distance  ~  2 d2 max(r / (1 - r), 2)   (infinite unless the gains decrease)
 
 At the end of nine default runs, the estimate was 4 to 11 times the true distance (benchmarks/record/defaults.md).
 
-An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. So the larger
-the gap, the smaller the estimate has to be. If `target` is the requested distance, a run stops when
+An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. Therefore, the
+larger the gap, the smaller the estimate has to be. If `target` is the requested distance, a run stops when
 
     remaining distance <= target / max(1, gap / target)^doubt
 

@@ -32,7 +32,7 @@ class Window(NamedTuple):
     start: int  #: first token of the span
     end: int
     first: int  #: first judged token: the start of the span, or the token before it if that token is in no span
-    last: int  #: the token after the last one that is judged, which may be the token after the span
+    last: int  #: the token after the last judged token, which may be the token after the span
 
 
 class Spans:

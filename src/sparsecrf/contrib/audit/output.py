@@ -68,7 +68,7 @@ def table_rows(suspects: Sequence[Suspect], sequences: Sequence[Any]) -> Iterato
 
 
 def columns(audit: Audit, sequences: Sequence[Any]) -> Iterator[str]:
-    """All sequences in column format: the columns of a token, its label, the suggested label, the score. For tokens
+    """All sequences in column format: the columns of a token, its label, the suggested label and the score. For tokens
     that were not judged, the last two are - and 0."""
     of_token = {(s.sequence, s.token): s for s in audit.tokens}
     for i, tokens in enumerate(sequences):

@@ -44,8 +44,8 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
 def span_log_probs(
     chain: Chain, corpus: Corpus, sequences: NDArray[np.int64], windows: Sequence[tuple[int, int]]
 ) -> tuple[Floats, Floats]:
-    """log P of the given labels of tokens a to b - 1 (one window for each of these sequences): without the other
-    labels, and given the other labels."""
+    """log P of the given labels of tokens a to b - 1, without the other labels and given the other labels, for one
+    window in each of these sequences."""
     copies = corpus.subset(sequences)
     inside = np.zeros(copies.n_tokens, dtype=np.bool_)
     for begin, (a, b) in zip(copies.offsets[:-1].tolist(), windows, strict=True):

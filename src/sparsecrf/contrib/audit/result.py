@@ -11,7 +11,7 @@ from sparsecrf.model import Model
 
 
 class Suspect(NamedTuple):
-    """A given label, of a token or a span, and how suspicious it is."""
+    """A given label of a token or a span, with its score."""
 
     sequence: int  #: from 0
     token: int  #: counted from 0; for a span, its first token
@@ -28,10 +28,10 @@ class Audit:
     """Given labels, the most suspicious first."""
 
     tokens: list[Suspect]  #: all tokens whose label is known, the most suspicious first
-    spans: list[Suspect]  #: spans of the given labels and spans that models find instead, in the same order
+    spans: list[Suspect]  #: spans of the given labels and spans that models find instead, the most suspicious first
     n_sequences: int  #: number of sequences in the data
     models: Sequence[Model] = ()  #: the models that judged the folds, one for each
-    fold: dict[int, int] = field(default_factory=dict)  #: by sequence: the number of the model that judged it
+    fold: dict[int, int] = field(default_factory=dict)  #: maps each sequence to the number of the model that judged it
 
     @property
     def is_complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""The interfaces of python-crfsuite and sklearn-crfsuite: existing programs need only a different import line.
+"""The interfaces of python-crfsuite and sklearn-crfsuite: existing programs only need to change their imports.
 
     import sparsecrf.contrib.compat as pycrfsuite              # Trainer, Tagger, ItemSequence
     import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF

@@ -39,7 +39,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     `modelfile.name` (`keep_tempfiles`: keep it when the estimator is deleted).
     """
 
-    # Parameters that CRFsuite does not have.
+    # Parameters that do not exist in CRFsuite.
     algorithm: str | None
     verbose: bool
     model_filename: str | os.PathLike[str] | None

@@ -52,7 +52,7 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
 def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded:
     """The items encoded, with UTF-8 bytes decoded.
 
-    Checking every name takes time, so it happens only after the encoder has found something that is not text.
+    Names are checked only after the encoder has found one that is not text, since checking every name takes time.
     """
     try:
         return encode(items)
@@ -169,7 +169,8 @@ class Data:
 
 
 def _joined(first: Corpus, second: Corpus) -> Corpus:
-    """One corpus with the sequences of both; the second vocabulary extends the first. Neither has sequence weights."""
+    """One corpus with the sequences of both; the second vocabulary extends the first. Neither corpus has sequence
+    weights."""
     import numpy as np
 
     a, b = first.to_arrays(), second.to_arrays()

@@ -113,7 +113,7 @@ def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, ea
         tol=max(chosen.tol, chosen.delta_share * chosen.delta * chosen.period) if certifies else chosen.tol,
         callback=callback,
         watch=watch,
-        certify=False,  # not needed here, and it takes more memory than the rest of a run
+        certify=False,  # the certificate is not needed, and takes more memory than the rest of a run
     )
     if found.stopped_by == "callback":
         found = replace(found, stopped_by="delta")

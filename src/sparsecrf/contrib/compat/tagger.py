@@ -57,8 +57,8 @@ _PLAIN = frozenset((dict, list, tuple))
 
 @dataclass
 class ParsedDump:
-    """The content of a model as python-crfsuite returns it: numbers in the header, labels and attributes are
-    strings."""
+    """The content of a model as python-crfsuite returns it: the numbers of the header, and the ids of labels and
+    attributes, are strings."""
 
     header: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)  #: id by name
@@ -88,7 +88,8 @@ class Tagger:
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; `with` closes it.
 
-        A CRFsuite model is read lazily: truncation is detected now, damage to a part when that part is used.
+        A CRFsuite model is read lazily: this method detects truncation, but damage to a part is detected when that part
+        is used.
         """
         with open(name, "rb", buffering=0) as file:
             return self._opened(file.read(), os.fspath(name))
@@ -148,7 +149,7 @@ class Tagger:
     # ---- One sequence
 
     def set(self, xseq: Iterable[Any]) -> None:
-        """Set the sequence: an `ItemSequence` or anything it can be made from."""
+        """Set the sequence, given as an `ItemSequence` or in a form that `ItemSequence` accepts."""
         if self._file is None:
             self._opened_model()
         items = tokens(xseq)

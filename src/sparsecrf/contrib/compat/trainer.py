@@ -82,7 +82,7 @@ class BaseTrainer:
     # ---- Data
 
     def append(self, xseq: Iterable[Any], yseq: Iterable[str], group: int = 0) -> None:
-        """Add a sequence (an `ItemSequence` or anything it can be made from) with its labels. Groups are for
+        """Add a sequence (an `ItemSequence`, or a form that `ItemSequence` accepts) with its labels. Groups are for
         `train(holdout=)`."""
         self._data.add(xseq, yseq, group)
 
@@ -208,7 +208,7 @@ class BaseTrainer:
         """Called before training begins."""
 
     def _tell(self, lines: Iterable[str], info: dict[str, Any] | None = None) -> None:
-        """Pass on lines of the log, and the exact numbers of the iteration that they describe."""
+        """Pass on lines of the log, and the exact values of the iteration that they describe."""
         for line in lines:
             self.message(line)
 

@@ -182,7 +182,7 @@ _SHOWN = {
     ),
     "l2sgd": ("c2", "max_iterations", "period", "delta"),
 }
-#: Parameters that have another name in the log of lbfgs.
+#: Parameters with a different name in the log of lbfgs.
 _NAMES_THERE = {"period": "stop", "max_linesearch": "linesearch.max_iterations"}
 #: The end of a run of lbfgs; any other reason means convergence.
 _ENDS = {

@@ -21,12 +21,12 @@ def attach_template(
 ) -> Model:
     """The same model for rows of columns, from which a template generates the attributes.
 
-    Use it for models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a template that
-    computes the same attributes, the model labels columns and text files without Python, several times as fast. A line
-    `Uw[0]:%x[0,0]` generates the attributes w[0]:dog, w[0]:cat and so on, and a line `B` generates the transitions.
-    `rename` maps attributes to the names that the template generates for them: {"BOS": "w[-1]:_B-1"} if the program
-    uses the attribute BOS where the line `Uw[-1]:%x[-1,0]` finds no word. An attribute that no line can generate is an
-    error.
+    Use this function for models that CRFsuite or `contrib.compat` trained on attributes computed in Python: with a
+    template that computes the same attributes, the model labels columns and text files without Python, several times as
+    fast. A line `Uw[0]:%x[0,0]` generates the attributes w[0]:dog, w[0]:cat and so on, and a line `B` generates the
+    transitions. `rename` maps attributes to the names that the template generates for them: {"BOS": "w[-1]:_B-1"} if
+    the program uses the attribute BOS where the line `Uw[-1]:%x[-1,0]` finds no word. An attribute that no line can
+    generate is an error.
     """
     import numpy as np
 

@@ -1,6 +1,7 @@
-"""CRF++'s models: the text (`crf_learn -t` writes MODEL.txt) and the binary file, which has single precision only.
+"""CRF++'s models: the text (`crf_learn -t` writes MODEL.txt) and the binary file, which stores weights in single
+precision.
 
-The text has five parts, with a blank line after each but the last:
+The text consists of five parts, with a blank line after each part but the last:
 
     version: 100, cost-factor: C, maxid: K, xsize: COLUMNS      a line each; scores are C times the sum of weights;
                                                                 the template uses COLUMNS columns, data may have more

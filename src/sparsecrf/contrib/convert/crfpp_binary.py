@@ -7,8 +7,8 @@
     weights                                                         F32[maxid]
 
 The trie is a double array. A node is identified by its base b; its children are the entries p with check[p] = b. The
-entry b + c + 1 is the child for the byte c, and base[b + c + 1] is the base of that child. The entry b says that a name
-ends here, and -base[b] - 1 is the number of the name's first weight. The root's base is base[0].
+entry b + c + 1 is the child for the byte c, and base[b + c + 1] is the base of that child. The entry b marks the end of
+a name, and -base[b] - 1 is the number of the name's first weight. The root's base is base[0].
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
     begin = at + links_of + 8  # start of each string, after its id and length
     wrong = (links_of == 0) | (begin > len(data))
-    inside = np.where(wrong, 8, begin)  # bytes that exist, whatever they mean
+    inside = np.where(wrong, 8, begin)  # positions in the file, even of invalid strings
     heads = raw[inside[:, None] + np.arange(-8, 0)].view("<u4").astype(np.int64).reshape(n, 2)
     length = heads[:, 1]
     wrong |= (heads[:, 0] != np.arange(n)) | (length == 0) | (inside + length > len(data))
@@ -184,7 +184,7 @@ def _names(lines: list[tuple[str, str]]) -> list[str]:
 def _cells(
     lines: list[tuple[str, str]], sources: dict[str, int], labels: dict[str, int]
 ) -> Iterator[tuple[int, int, float]]:
-    """`  (0) source --> label: weight`. Names may contain arrows: use the split that gives two known names."""
+    """`  (0) source --> label: weight`. Names may contain arrows, so use the split that results in two known names."""
     for where, line in lines:
         names, _, weight = line.partition(") ")[2].rpartition(": ")
         parts = names.split(" --> ", _MOST_ARROWS + 1)
@@ -261,8 +261,8 @@ def to_dump(model: Model) -> str:
 
 
 def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> dict[str, str]:
-    """The header that CRFsuite's file of this model would have, as in its dumps, except for the number of features,
-    which is always 0 there.
+    """The header of CRFsuite's file for this model, as in its dumps, except for the number of features, which is always
+    0 there.
     """
     n = n_states + n_transitions
     at_labels = HEADER.size + 12 + 20 * n

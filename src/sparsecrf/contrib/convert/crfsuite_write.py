@@ -129,7 +129,7 @@ def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
 
 
 def _hashes(names: list[bytes]) -> Any:
-    """The hash of each name by lookup3's `hashlittle`: it adds 12 bytes at a time to three sums and mixes these.
+    """The hash of each name by lookup3's `hashlittle`, which adds 12 bytes at a time to three sums and mixes the sums.
 
     Names with the same number of 12-byte blocks (the last one padded with zeros) are hashed together.
     """

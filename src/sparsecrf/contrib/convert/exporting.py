@@ -33,7 +33,7 @@ class Tool:
     before: str  #: the cell before the first token
     unigram: str  #: first letter of lines that condition labels
     bigram: str  #: first letter of lines that condition pairs
-    has_both: bool  #: whether it has lines *, which condition both labels and pairs
+    has_both: bool  #: whether the tool supports lines *, which condition both labels and pairs
 
     def name_of(self, attribute: str, *, pairs: bool) -> str:
         """The tool's name for an attribute of the template that conditions labels, or label pairs."""
@@ -55,7 +55,7 @@ class Exported:
 
 
 def exported(model: Model, tool: Tool) -> Exported:
-    """The model for a tool. An InputError says what the tool cannot express."""
+    """The model for a tool. Raises an InputError that names what the tool cannot express."""
     import numpy as np
 
     if model.template is None:

@@ -1,4 +1,4 @@
-"""Models of other tools: one module per tool, and their shared code.
+"""Models of other tools, with one module per tool, and shared code.
 
 These tools do not use a start label, and neither do the converted models. Names of attributes do not change: models of
 CRF++ and Wapiti keep their template, which generates the attributes from the columns. These tools treat names as bytes.

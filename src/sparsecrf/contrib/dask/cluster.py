@@ -128,7 +128,7 @@ class OnDask:
         """`source`: the expensive object that all shards are made from; it is kept with them."""
         self.cluster, self.shards, self._source = cluster, list(shards), source
         self.here: Sequence[Any] = ()
-        self._shared: WeakSet[Future] = WeakSet()  # weak: callers may keep futures longer than this object lives
+        self._shared: WeakSet[Future] = WeakSet()  # weak references, since futures of callers may outlive this object
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -155,7 +155,7 @@ class OnDask:
             answer: Answer = self.cluster.result(last, tasks)
             return answer
         finally:
-            # This runs after an interrupt, too: workers drop tasks that have not begun and forget all others.
+            # This also runs after an interrupt. Workers drop tasks that have not begun and forget all others.
             release([last, *tasks])
 
     def release(self) -> None:

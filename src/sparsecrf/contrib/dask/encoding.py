@@ -63,7 +63,7 @@ def encode(
 
 def _files(cluster: Cluster, X: Any, recipe: Recipe, partition_bytes: int) -> list[Future]:
     urls = files_of(X)
-    # This runs on the workers: a file may be visible only there.
+    # This runs on the workers, since a file may be visible only there.
     found = cluster.map(parts_of, urls, [recipe.reader] * len(urls), [partition_bytes] * len(urls), name="parts")
     all_parts = cluster.merged(one_after_the_other, found)
     try:

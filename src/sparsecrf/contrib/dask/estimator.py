@@ -36,7 +36,7 @@ class DaskCRF(TrainingCRF):
     Parameters
     ----------
     solver : auto, owlqn, lbfgs or fista.
-    n_jobs : threads of one shard. A worker works on as many shards at a time as it has threads.
+    n_jobs : threads of one shard. Each worker processes one shard per thread at a time.
     timeout : seconds without any answer before giving up on the cluster.
 
     Attributes
@@ -113,7 +113,7 @@ class DaskCRF(TrainingCRF):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The best labels of each sequence; lazy: a bag for a bag, a list of delayed objects for a list of
+        """The best labels of each sequence, computed lazily: a bag for a bag, a list of delayed objects for a list of
         partitions."""
         return over_partitions(self._client(), self._local(), X, _predict)
 

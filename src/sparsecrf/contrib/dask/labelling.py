@@ -20,15 +20,15 @@ def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> A
     """The best labels of each sequence, or its marginals, with a row for each token and a column for each label of
     model.labels.
 
-    Lazy, like Dask's own functions: returns a bag for a bag, a list of delayed objects for a list of partitions. The
-    model is sent to the cluster once, then passed from worker to worker.
+    The function is lazy, like Dask's own functions. It returns a bag for a bag, and a list of delayed objects for a
+    list of partitions. The model is sent to the cluster once, then passed from worker to worker.
     """
     return over_partitions(client, model, X, _marginals if marginals else _labels)
 
 
 def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
     """Call answer(model, sequences) for each partition. `model` is anything that can be pickled."""
-    # A task instead of scattered data: it is rerun if its worker is lost.
+    # A task instead of scattered data, since a task is rerun if its worker is lost.
     sent = client.submit(itself, model, pure=False)
     work = partial(_partition, answer)
     if not isinstance(X, (Bag, list, tuple)):

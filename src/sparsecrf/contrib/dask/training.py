@@ -65,9 +65,8 @@ def train(
     `missing` and `label_sets` describe these files. `sample_weight`, also in partitions, is as for `CRF.fit`.
 
     `dev` is other labelled data in memory, (X, y), or, if X names files, the path of a file. `threads` is the number of
-    threads of one shard; a worker works on as many shards at a time as it has threads. `timeout`: seconds without any
-    answer before giving up on the cluster (a single pass over the largest shard must take less). `options` are those of
-    `fit`.
+    threads of one shard; each worker processes one shard per thread at a time. `timeout`: seconds without any answer
+    before giving up on the cluster (a single pass over the largest shard must take less). `options` are those of `fit`.
 
     The same partitions give bit-identical results on any workers.
     """

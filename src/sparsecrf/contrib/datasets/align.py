@@ -8,8 +8,8 @@ every letter makes a chunk of zero, one or two phonemes, from left to right and 
 
     P(phonemes | letters) = sum over alignments of prod_t theta[letter_t, chunk_t]
 
-with theta[letter, .] a distribution over chunks. EM finds theta: the next theta is the expected number of times that a
-letter makes a chunk, normalised, with all alignments weighted by their probabilities. The likelihood never decreases.
+with theta[letter, .] a distribution over chunks. EM finds theta. The next theta is the normalised expected number of
+times that a letter makes a chunk, with all alignments weighted by their probabilities. The likelihood never decreases.
 The best alignment of each word under the last theta gives its labels.
 """
 

@@ -60,7 +60,7 @@ def is_here(data_set: DataSet) -> bool:
 
 
 def contents(data_set: DataSet) -> dict[str, bytes]:
-    """The files by name, in the order of the registry, each with the checksum it must have."""
+    """The files by name, in the order of the registry, each verified by its checksum."""
     return {file.name: _content(data_set, file) for file in data_set.files}
 
 

@@ -63,7 +63,7 @@ def _three_parts(row: Callable[[str, str], Row | None], *, comments: bool) -> Re
 
 def _sequences(name: str, text: str, row: Callable[[str, str], Row | None], comments: bool) -> list[list[Row]]:
     sequences: list[list[Row]] = [[]]
-    # Not splitlines: tokens may contain form feeds and the like.
+    # Do not use splitlines, since tokens may contain form feeds and similar characters.
     for number, line in enumerate(text.split("\n"), 1):
         line = line.removesuffix("\r")
         if comments and line.startswith("#"):

@@ -27,10 +27,11 @@ EXAMPLES = (
 
 
 def attributes(word: str) -> list[list[str]]:
-    """For each letter: the letters around it by their distance, and the n-grams that contain or touch it.
+    """For each letter, the surrounding letters by distance, and the n-grams that contain or touch the letter.
 
     An attribute is `where:letters`, where `where` is the position of the first letter relative to this one: in
-    `phoenix`, the x has `0:x`, `-1:ix`, `-3:eni` and others. `^` and `$` mark the beginning and end of the word.
+    `phoenix`, the attributes of x include `0:x`, `-1:ix` and `-3:eni`. `^` and `$` mark the beginning and end of the
+    word.
     """
     padded = "^" * WINDOW + word + "$" * WINDOW
     here = range(WINDOW, WINDOW + len(word))
@@ -38,7 +39,7 @@ def attributes(word: str) -> list[list[str]]:
 
 
 # The start and length of each n-gram: all single letters in the window, and longer n-grams that contain or touch this
-# letter. The letter itself comes first: reports use it as the token's name.
+# letter. The letter itself comes first, since reports use it as the token's name.
 _GRAMS = sorted(
     (
         (begin, n)
@@ -78,7 +79,8 @@ class Part:
     labels: list[list[str]]
 
     def encode(self, vocabulary: Vocabulary, *, grow: bool = False) -> Corpus:
-        """Encode the words. A label that is not in the vocabulary is encoded as missing: no model can predict it."""
+        """Encode the words. A label that is not in the vocabulary is encoded as missing, since no model can predict
+        it."""
         known = {vocabulary.labels[k] for k in range(len(vocabulary.labels))}
         y = self.labels if grow else [[label if label in known else None for label in word] for word in self.labels]
         return vocabulary.encode((attributes(spelling) for spelling, _ in self.words), y, grow=grow)

@@ -1,4 +1,4 @@
-"""Shared by both demos: tables, the regularisation path, and the files that a demo writes."""
+"""Shared code of both demos: tables, the regularisation path, and the files that a demo writes."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def table(title: str, *columns: str, numbers: Sequence[str] = (), caption: str |
 
 
 def path_table(fits: Iterable[Fit], errors: Sequence[float], chosen: int, console: Console) -> Table:
-    """The regularisation path: as the penalty decreases, weights are added, and the dev error (in percent) falls, then
-    rises."""
+    """The table of the regularisation path. As the penalty decreases, weights are added, and the dev error (in percent)
+    falls, then rises."""
     full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
     columns = ("rho1", "weights", "objective", "gap", "dev error")
     made = table("Regularisation path, each fit starting from the last", *columns, "", numbers=columns)

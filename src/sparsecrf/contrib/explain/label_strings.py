@@ -1,4 +1,4 @@
-"""The label strings that a model has weights for: their lengths, and the longest ones."""
+"""The label strings with weights in a model: their lengths, and the longest strings."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sparsecrf.encoding.numbering import Numbering
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-#: An attribute and the labels before a position: attribute, these labels, value, weights of all labels [Y].
+#: An attribute, the labels before a position, the attribute's value, and the weights of all labels [Y].
 LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 
 
@@ -80,7 +80,7 @@ class Lattice:
         return lam
 
     def ngrams(self, path: NDArray[np.int32]) -> list[list[LongerWeights]]:
-        """[T]: the label n-grams of three labels or more that match the labels of the path, shortest first."""
+        """[T]: the n-grams with three or more labels that match the path, shortest first."""
         Y, ngrams = self.n_labels, Ngrams.of(self._features)
         weights: dict[int, dict[tuple[int, ...], dict[int, float]]] = {}  # by attribute, previous labels and label
         longest = int(ngrams.length.max(initial=2))

@@ -108,7 +108,7 @@ def _summary(explained: ModelExplanation) -> Table:
     return table
 
 
-_LINES = 12  # template lines to show: presets have many, and those with weights are in a table
+_LINES = 12  # template lines to show, since presets contain many; a table lists the lines with weights
 
 
 def _beginning(template: str) -> str:

@@ -16,8 +16,8 @@ class Contribution(NamedTuple):
     """A term of the score: amount = value * weight."""
 
     attribute: str
-    #: "unigram": for the label; "transition": for the label after the one before it; "n-gram": for the label after
-    #: several others, listed after the attribute: "B [P Q]"
+    #: "unigram": for the label; "transition": for the label after the previous label; "n-gram": for the label after
+    #: several previous labels, listed after the attribute: "B [P Q]"
     kind: str
     value: float
     weight: float

@@ -138,7 +138,7 @@ def _binned(confidence: Floats, right: Floats, edges: Floats) -> tuple[Floats, F
     """Means of `confidence` and `right` by bin (nan for an empty bin), and counts. A bin includes its upper edge, the
     first bin both edges."""
     n = len(edges) - 1
-    # Marginals are sums: a marginal that should be 1 may exceed 1 by rounding.
+    # Marginals are sums, so rounding may increase a marginal slightly above 1.
     which = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, n - 1)
     counts = np.bincount(which, minlength=n)
     with np.errstate(invalid="ignore"):

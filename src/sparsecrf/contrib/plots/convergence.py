@@ -83,7 +83,7 @@ class ConvergenceDisplay(Display):
     def curve(self, name: str, quantity: str, x: str = "time") -> tuple[Floats, Floats]:
         """Both coordinates of a line, for iterations at which the quantity is known and finite.
 
-        On logarithmic scales, only positive values are included: the best point of the best run is not drawn.
+        On logarithmic scales, only positive values are included, so the best point of the best run is not drawn.
         """
         run = self.histories[name]
         xs = np.array([record[AXES[x][0]] for record in run], float)
@@ -103,7 +103,7 @@ class ConvergenceDisplay(Display):
     def plot(
         self, ax: Any = None, *, x: str = "time", log_x: bool = False, panels: Sequence[str] | None = None
     ) -> ConvergenceDisplay:
-        """`x`: `time`, `passes` or `iter`. `log_x`: use a logarithmic scale for it. `panels`: some of `above_best`,
+        """`x`: `time`, `passes` or `iter`. `log_x`: use a logarithmic x axis. `panels`: some of `above_best`,
         `objective`, `gap`, `kkt`, `active` and `dev_error`; by default, all quantities that any run contains, except
         `objective`.
         """

@@ -1,7 +1,7 @@
 """Shared code of all plots: axes, style, saving.
 
-Figures are made without pyplot: no display is needed, and pyplot keeps no figure alive. matplotlib is
-imported when something is drawn.
+Figures are made without pyplot, so no display is needed, and pyplot keeps no figure alive. matplotlib is imported when
+something is drawn.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Display:
         share: bool = False,
         main: int = 0,
     ) -> Iterator[tuple[Axes, ...]]:
-        """The axes to draw on: those of the caller, or `rows` by `columns` new ones on a figure of `size` inches.
+        """The axes to draw on: the caller's axes, or `rows` by `columns` new axes on a figure of `size` inches.
 
         With `share`, panels in one column share their x axis. `main` is the index of the panel for `ax_`.
         """

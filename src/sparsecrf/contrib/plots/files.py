@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Allowed suffixes, and the metadata that would otherwise differ between runs (dates).
 FORMATS: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
-DPI = 300  # resolution of .png files, and of large heat maps in the others
+DPI = 300  # resolution of .png files, and of large heat maps in other formats
 
 #: Use fixed identifiers, keep text as text, and embed TrueType fonts, since publishers refuse fonts of type 3.
 _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype": 42}

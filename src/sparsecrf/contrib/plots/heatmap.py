@@ -102,7 +102,7 @@ def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], sha
 
 
 def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
-    """Write names at the left, as many as there is room for; `share` names have one row."""
+    """Write names at the left, as many as there is room for; `share` names share one row."""
     room = ax.bbox.height / ax.figure.dpi * 72
     rows = ceil(len(names) / share)
     step = max(1, ceil(rows * _NAME / room))

@@ -114,7 +114,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> PathDisplay:
-        """From a fitted `CRFCV`: errors are 1 minus its scores. For a search over both penalties, the fits with the
+        """From a fitted `CRFCV`: errors are 1 minus the scores. For a search over both penalties, the fits with the
         chosen rho2 are drawn."""
         from sparsecrf.path import one_standard_error
 
@@ -241,7 +241,7 @@ class PathDisplay(Display):
 
 def _largest(path: Path, n: int) -> tuple[Any, Floats]:
     """The numbers of the n features with the largest absolute weights on the path, the largest first, and these
-    weights; without label n-grams, which every fit numbers differently."""
+    weights. Label n-grams are excluded, since every fit numbers them differently."""
     pairs = [len(found.numbers) - found.n_ngram for found in path]
     numbers = np.unique(np.concatenate([found.numbers[:m] for found, m in zip(path, pairs, strict=True)]))
     weights = np.zeros((len(numbers), len(path)))

@@ -107,7 +107,7 @@ def _transitions(matrix: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def history(training: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
-    """The history of the training, if the record has a valid one: columns of equal length."""
+    """The history of the training if the record contains a valid one, with columns of equal length."""
     record = training.get("history")
     if not isinstance(record, dict) or not isinstance(record.get("iter"), list):
         return None

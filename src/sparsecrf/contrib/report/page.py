@@ -84,7 +84,7 @@ def assemble(content: dict[str, Any]) -> str:
 def page_of(
     name: str, content: dict[str, Any], scripts: tuple[str, ...], *, compiles: bool = False, connects: bool = False
 ) -> tuple[str, str]:
-    """A page of the folder `page` around its data, and its policy. `compiles` and `connects`: whether its scripts may
+    """A page of the folder `page` around its data, and its policy. `compiles` and `connects`: whether scripts may
     compile WebAssembly, and connect to the server of the page. `frame.html` contains the common parts of all pages."""
     style, script = style_sheet(), f'"use strict";\n(() => {{\n{_joined("js", scripts)}}})();\n'
     # Nothing else may be loaded or sent, and only this script runs, so text from the data can never run as code.

@@ -1,4 +1,4 @@
-"""Error answers to requests: what was expected, what was found, where, and what to send instead."""
+"""Errors in response to requests: the expected input, the input found, its location, and a suggestion."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Loaded:
 
     model: Model
     about: dict[str, Any]
-    stamp: _Stamp  #: state of the file; a different one means that it has changed
+    stamp: _Stamp  #: state of the file when it was read; a different state means that the file has changed
     time: float = field(default_factory=time.time)
 
 
@@ -113,7 +113,7 @@ def named_files(given: list[str]) -> dict[str, str]:
 
 def _load(name: str, path: str) -> Loaded:
     stamp = _stamp(path)  # taken before the file is read, so that a change in between is noticed
-    # Not Model.load, which maps the file: truncating it in place would crash the process.
+    # Do not use Model.load, which maps the file: truncating the file in place would crash the process.
     try:
         model = Model.from_bytes(Path(path).read_bytes())
     except InputError as error:

@@ -34,7 +34,7 @@ class LabelRequest:
 
     model: str | None  #: None means the only model
     kind: str  #: one of INPUTS
-    sentences: list[list[Any]]  #: as `Model.label` takes them
+    sentences: list[list[Any]]  #: in the form that `Model.label` accepts
     n_tokens: int
     offsets: list[list[tuple[int, int]]] | None = None  #: for text: start and end of each token
     nbest: int = 0  #: 0 if not requested
@@ -43,7 +43,7 @@ class LabelRequest:
     explain: bool = False
     coverage: float | None = None  #: coverage of answer sets; None if not requested
     coverage_of: str = SEQUENCES
-    constraints: list[dict[str, Any]] | None = None  #: of each sentence, as `Model.label` takes them
+    constraints: list[dict[str, Any]] | None = None  #: for each sentence, in the form that `Model.label` accepts
 
     @property
     def wants_labels_only(self) -> bool:
@@ -204,7 +204,7 @@ def _coverage(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _constraints(given: dict[str, Any], is_one: bool, n: int) -> list[dict[str, Any]] | None:
-    """The constraints of each sentence, or None. The model checks whether it knows the labels."""
+    """The constraints of each sentence, or None. The model checks whether the labels exist."""
     if given.keys().isdisjoint(CONSTRAINTS):
         return None
     scheme = given.get("constrain")

@@ -59,7 +59,7 @@ def timed(seconds: float) -> type[TimedConnection]:
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LOOK_EVERY_S = 1.0  # seconds between checks of the model files
 _DRAIN_S = 0.5  # seconds after the signal for requests on open connections, which are closed after their answer
-_KEEP_ALIVE_S = 65  # longer than reverse proxies: the side that closes first may cut off a request in flight
+_KEEP_ALIVE_S = 65  # longer than in reverse proxies, since the side that closes first may cut off a request in flight
 
 
 class _Server(uvicorn.Server):
@@ -76,13 +76,13 @@ class _Server(uvicorn.Server):
         say(f"serving at {self._address} (Ctrl-C ends)", quiet=self._quiet)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._ending:  # asked twice
+        if self._ending:  # second signal
             self.should_exit = self.force_exit = True
             return
         self._ending = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Runs every tenth of a second; shuts down if asked to.
+        """Runs every tenth of a second; shuts down on request.
 
         First, the server stops accepting connections. uvicorn would also close idle connections, although a request may
         be about to arrive. Here, idle connections stay open for some time and are closed after their next answer.
@@ -107,7 +107,7 @@ def serve(
     threads: int = 0,
     quiet: bool = False,
 ) -> None:
-    """Answer requests until the process is asked to end."""
+    """Answer requests until the process receives a signal to end."""
     limits = limits or Limits()
     app = make_app(models, limits=limits, token=token, threads=threads)
     listening = _listening(host, port)

@@ -111,10 +111,10 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         overwrite: bool = True,
         **training: Any,
     ) -> None:
-        """`target`: ents (entities), tag or pos (of every token). `columns`: attributes of spaCy's tokens to make
-        features from, the word first. `by_sentence`: a sequence is a sentence if docs have sentences, else the doc.
-        `overwrite`: replace existing entities or tags. `training`: parameters of `CRF`, such as features, template,
-        rho1.
+        """`target`: ents (entities), tag or pos (of every token). `columns`: attributes of spaCy's tokens from which
+        features are made, the word first. `by_sentence`: sequences are sentences if docs have sentence boundaries, else
+        whole docs. `overwrite`: replace existing entities or tags. `training`: parameters of `CRF`, such as features,
+        template, rho1.
         """
         if target not in TARGETS:
             raise InputError(f"target: expected one of {', '.join(TARGETS)}, found {target!r}")
@@ -148,7 +148,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return self
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None, **_: Any) -> None:
-        """Train on the reference docs of examples; does nothing if none of them has labels."""
+        """Train on the reference docs of examples; does nothing if there are no labels."""
         docs = [example.reference for example in get_examples()]
         if any(label is not None for doc in docs for label in labels_of(doc, self.target)):
             self.fit(docs)

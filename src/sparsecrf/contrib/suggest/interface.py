@@ -35,8 +35,8 @@ def choose(uncertainty: Floats, attributes: Sequence[NDArray[np.int32]], n: int,
 
         gain(i) = uncertainty_i (1 + diversity * share of the attributes of i that no chosen sequence has)
 
-    Gains only decrease as sequences are chosen, so only the gain at the top of the queue is recomputed: if it stays at
-    the top, it is the largest.
+    Gains only decrease as sequences are chosen, so only the gain at the top of the queue is recomputed. If its sequence
+    stays at the top, the gain is the largest.
     """
     covered = np.zeros(1 + max((int(ids[-1]) for ids in attributes if len(ids)), default=0), dtype=np.bool_)
 
@@ -85,14 +85,14 @@ def suggest(
 
     X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
     "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change" (the expected
-    change of the weights). `diversity` says how strongly to prefer attributes that no chosen sequence has yet,
-    including attributes that are not in the model; 0 means no preference.
+    change of the weights). `diversity` is the strength of the preference for attributes that no chosen sequence
+    contains yet, including attributes that are not in the model; 0 means no preference.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)
     places: list[int] = []
     uncertainty, attributes = [np.empty(0)], list[Any]()
-    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # grows by attributes that the model lacks
+    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # extended by attributes that the model lacks
     for block in _blocks((i, tokens) for i, tokens in enumerate(X) if _n_tokens(tokens) > 0):
         pool = [tokens for _, tokens in block]
         places += [i for i, _ in block]
@@ -107,7 +107,7 @@ def suggest(
 
 
 def _without_vectors(model: Model, pool: list[Any]) -> Iterable[Any]:
-    """The sequences without vectors: tokens are pairs (attributes, vector) for a model with dense columns."""
+    """The sequences without vectors. For a model with dense columns, tokens are pairs (attributes, vector)."""
     if model.dense is None or model.vectors is not None:
         return pool
     return VectorReader(model.dense.width).attributes(pool)

@@ -9,7 +9,7 @@ If y were the correct label, the gradient of the loss in the weights of the attr
 u_t (p_t - e_y)', whose expected squared length under p_t is |u_t|^2 (1 - sum_y p_t(y)^2). So `change` is the expected
 change of the model if tokens share no attributes and transitions are ignored.
 
-All measures grow with the length of a sequence, since annotating a longer sequence gives more information.
+All measures grow with the length of a sequence, since annotating a longer sequence yields more information.
 """
 
 from __future__ import annotations

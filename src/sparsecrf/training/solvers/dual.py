@@ -20,7 +20,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, matches
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
-_PLAIN_EVERY = 4  # every fourth epoch takes all sequences
+_PLAIN_EVERY = 4  # every fourth epoch visits all sequences
 _EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the second while the relative gap is above _LARGE
 _LARGE = 0.1
 _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes

@@ -69,7 +69,7 @@ class LocalModel(NamedTuple):
         parent = _unigram_of_each(known)
         child = np.flatnonzero(parent >= 0)
         above, place = _distinct(parent[child], known.size)
-        # Parents have no parents themselves: only their diagonal is needed.
+        # Only the diagonal of parents is needed, since parents have no parents.
         q[above] = np.maximum(q[above], np.bincount(place, weights=q[child], minlength=len(above)))
         return cls(q + (RIDGE * unit**2 if ridge is None else ridge), parent, q, unit=unit, threads=threads)
 

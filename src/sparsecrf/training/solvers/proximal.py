@@ -49,8 +49,8 @@ _SHORTEST = 2.0**-20
 _LARGEST_BLOCK, _BLOCK_PER_TOKEN = 1500, 4.0
 _RENEW_AT, _RENEW_EVERY = (2, 8, 20, 40), 40
 _SETTLED, _EARLY_SAMPLE, _SAMPLE = 20, 6_000, 50_000
-# The minimum number of features per token for a stochastic start and an early block, and of tokens for such a start:
-# below these, ordinary first steps are as good or take no time.
+# The minimum number of features per token for a stochastic start and an early block, and the minimum number of tokens
+# for a stochastic start. Below these values, ordinary first steps are as good or take no time.
 _ENOUGH, _LEAST_TOKENS = 0.05, 10_000
 
 
@@ -64,7 +64,7 @@ class Proximal:
         self.h: Floats | None = None
         self.steps = 0
         self.damping = 1.0  # factor on B0, raised while its steps are too long
-        self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))  # numbers of features; their matrix
+        self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))  # feature numbers and their matrix
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if self.h is not None:
@@ -143,14 +143,14 @@ class Proximal:
         model = LocalModel.at(known, point.g, h, ridge, unit, self.objective.threads)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
-            del expected, h  # every vector is as long as the space: keep as few as possible at a time
+            del expected, h  # every vector is as long as the space, so keep as few as possible
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, self.pairs, self.objective.threads)
         # Zero weights whose gradients are well within the bound stay at zero.
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-        # The number of features at the start of the run: features that joined later have small counts.
+        # The number of features at the start of the run, since features that joined later have small counts.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
             self._renew_block(point, free, h, ridge, unit)
@@ -175,7 +175,7 @@ class Proximal:
         frequency = h / unit**2
         block = np.sort(free[np.argsort(-frequency[free], kind="stable")[:most]])
         self.block = point.known.numbers[block]
-        self.curvature = np.empty((0, 0))  # free the previous matrix first: both are large
+        self.curvature = np.empty((0, 0))  # free the previous matrix first, since both are large
         sample = _EARLY_SAMPLE if self.steps < _SETTLED else _SAMPLE
         curvature = self.objective.block_curvature(point.known, point.w, block, sample)
         curvature[np.diag_indices_from(curvature)] += ridge[block] if ridge.ndim else ridge

@@ -293,8 +293,8 @@ def warm_up(objective: Objective, point: Point) -> Point:
         return point
     if objective.penalty.threshold == 0:
         return found
-    # Most features are already zero, and every pass covers the whole working set: drop them; screening brings back
-    # those that are needed.
+    # Most features are already zero, and every pass covers the whole working set: drop them; screening restores the
+    # features that are needed.
     keep = penalty.movable(found.w, found.g, _WARM_KEEP)
     known = objective.working_set(found.known.numbers[keep])
     return Point(known, found.w[keep], found.loss, found.g[keep])

@@ -76,8 +76,8 @@ class _Certificate:
 @dataclass(eq=False)
 class Run:
     """One run of a solver: its state, and the steps of its loop. `threadpool_limits` must restrict vector algebra to
-    one thread: it takes little time compared with a pass, and with more threads its last bits would depend on their
-    number.
+    one thread, since the last bits of results would depend on the number of threads. Vector algebra takes little time
+    compared with a pass.
 
     With `dev` and its patience, a run that did not converge first returns the best point on the dev corpus.
     """
