@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
-            error.filename = os.fspath(path)  # the error of a full disk names no file
+            error.filename = os.fspath(path)  # the error for a full disk contains no file name
         raise
     _sync_directory(os.path.dirname(target))
 

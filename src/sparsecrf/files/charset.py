@@ -103,7 +103,7 @@ UTF8_TEXT = Charset()
 
 
 class _Decoded:
-    """A file that reads as UTF-8."""
+    """A file that is converted to UTF-8 while it is read."""
 
     def __init__(self, file: IO[bytes], charset: Charset, name: str) -> None:
         self.name, self._file, self._charset = name, file, charset

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sparsecrf._core import InputError
 
 _LONGEST_HEADER = 100_000_000  # as in the safetensors package
-#: safetensors' names of types, with their formats in the buffer protocol; `_SIZES` has the bytes of a number.
+#: safetensors' names of types, with their formats in the buffer protocol; `_SIZES` lists the bytes per value.
 _TYPES: dict[str, Any] = {
     **{"F64": "d", "F32": "f", "BOOL": "?"},
     **{"I64": "q", "I32": "i", "I16": "h", "U32": "I", "U16": "H", "U8": "B"},
@@ -29,14 +29,14 @@ _SIGNED, _UNSIGNED = "hilq", "BHILQ"  # format characters; their sizes depend on
 
 
 class Array(NamedTuple):
-    """The numbers of one array in C order, and its shape."""
+    """The values of one array in C order, and its shape."""
 
     dtype: str  #: F64, I64, ...
     shape: tuple[int, ...]
-    data: memoryview[Any]  #: the numbers, in one dimension
+    data: memoryview[Any]  #: the values, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
-        """The numbers, in a form that the core takes as an array. Raises unless the array has this type, one dimension
+        """The values, in a form that the core accepts as an array. Raises unless the array has this type, one dimension
         and this length."""
         if self.dtype != dtype or len(self.shape) != 1 or (length is not None and len(self.data) != length):
             expected = f"{dtype}[{'any length' if length is None else length}]"

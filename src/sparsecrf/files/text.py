@@ -1,4 +1,4 @@
-"""Reads text files in pieces of whole sequences, in bounded memory, with line numbers that errors can name."""
+"""Reads text files in pieces of whole sequences, in bounded memory, with line numbers for error messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import IO, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, count_columns, whole_sequences
 
-#: A path, "-" for standard input, or a file open for bytes. The lines of a file count from its `first_line` if it has
-#: one.
+#: A path, "-" for standard input, or a file open for bytes. Line numbers start from the attribute `first_line` of a
+#: file, if it exists.
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 PIECE_BYTES = 1 << 17
@@ -37,7 +37,7 @@ class Piece(NamedTuple):
 
 
 def name_of(source: Source) -> str:
-    """The name of a source in errors."""
+    """The name of a source in error messages."""
     if source == "-":
         return "standard input"
     if isinstance(source, (str, os.PathLike)):
@@ -79,8 +79,8 @@ def whole_lines(data: bytes) -> int:
 def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int] = whole_sequences) -> Iterator[Piece]:
     """Cut a file between sequences into pieces of about `size` bytes.
 
-    From a pipe or terminal, a sequence is yielded as soon as the blank line after it has been read. `whole` says how
-    many bytes from the beginning of a line form whole sequences.
+    From a pipe or terminal, a sequence is yielded as soon as the blank line after it has been read. `whole` returns
+    the number of bytes, from the beginning of a line, that form whole sequences.
     """
     begin = 0  # start of the line that was incomplete at the last check; there is no blank line before it
 
@@ -96,8 +96,8 @@ def pieces(source: Source, size: int = PIECE_BYTES, whole: Callable[[bytes], int
 
 
 def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], int]) -> Iterator[Piece]:
-    """Cut a file into pieces of about `size` bytes. `whole` decides where: it gets the bytes read so far and the number
-    of bytes that it has already checked, and returns how many bytes form a piece, or 0 if none do yet."""
+    """Cut a file into pieces of about `size` bytes. `whole` decides where: given the bytes read so far and the number
+    of bytes already checked, it returns the number of bytes that form a piece, or 0 if the piece is incomplete."""
     with opened(source) as file:
         read = getattr(file, "read1", file.read)  # read would block until all `size` bytes have arrived
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0
@@ -131,5 +131,5 @@ def _check_unpacked(block: bytes, source: Source) -> None:
 
 
 def width(piece: Piece) -> int:
-    """The number of columns of the first line of the piece that is not blank; 0 if all lines are blank."""
+    """The number of columns in the first nonblank line of the piece; 0 if all lines are blank."""
     return count_columns(piece.data)

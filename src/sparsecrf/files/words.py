@@ -29,7 +29,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _marks() -> str:
-    """All marks of Unicode, and the joiner of Indic letters, as ranges."""
+    """All Unicode marks, and the joiner of Indic letters, as ranges."""
     marks = [c for c in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if category(chr(c))[0] == "M" or c == 0x200D]
     first = [c for c, before in zip(marks, [-1, *marks], strict=False) if c != before + 1]
     last = [c for c, after in zip(marks, [*marks[1:], -1], strict=True) if c != after - 1]
@@ -51,5 +51,5 @@ def blank_offsets(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 
-#: Ways to cut running text into tokens, by name.
+#: Functions that cut running text into tokens, by name.
 TOKENIZERS: dict[str, Callable[[str], list[tuple[int, int]]]] = {"words": word_offsets, "blanks": blank_offsets}

@@ -61,7 +61,7 @@ class Near:
         return []
 
     def untried(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[float]:
-        """The neighbours of the best rho1 that were not tried."""
+        """The neighbours of the best rho1 that have not been tried."""
         best = tried[self.best(tried, errors)].rho1
         return [
             value
@@ -114,7 +114,7 @@ def choose_penalties(
     **options: Any,
 ) -> Chosen:
     """Choose rho1 by `error` on `dev` or on parts of the corpus. `documents`: the document of each sequence; documents
-    are not split. `options` are those of `fit`."""
+    are not split. `options` are options of `fit`."""
     options = {name: value for name, value in options.items() if name not in _OF_THE_LAST_FIT}
     options |= {"tol": max(TOL, options.get("tol", TOL)), "certify": False}
     options["solver"] = solver_of(prepared(corpus, options), rho2, options)
@@ -126,7 +126,7 @@ def choose_penalties(
     start = _mean([weights[penalties] for weights in known]) if warm else None
     advice = None
     if min(errors) > 0 and plan.untried(tried, errors):
-        advice = "this is the end of the searched range: try values beyond it yourself"
+        advice = "this is the end of the searched range: try values beyond it"
     scored = "by two-fold cross-validation" if dev is None else "on the dev data"
     return Chosen(penalties, start, tried, errors, name_of(error), scored, advice)
 
@@ -153,10 +153,8 @@ def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options:
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)
     if n < 2:
-        found = f"{n}" if n == corpus.n_sequences else f"{n} among {corpus.n_sequences}"
-        raise InputError(
-            f"rho1='auto': expected at least 2 labelled sequences, to train on half of them, found {found}"
-        )
+        found = f"{n}" if n == corpus.n_sequences else f"{n} among {corpus.n_sequences} sequences"
+        raise InputError(f"rho1='auto': expected at least 2 labelled sequences, one for each half, found {found}")
     documents = None if documents is None else documents[chosen]
     if documents is None or len(np.unique(documents)) < 4:
         documents = np.arange(n) * min(BLOCKS, n) // n

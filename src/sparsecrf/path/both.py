@@ -1,9 +1,9 @@
-"""Which values of both penalties are tried: one rho2 with a plan for rho1, or a search over both.
+"""The values of both penalties to try: one rho2 with a plan for rho1, or a search over both.
 
 The search over both works on a lattice: neighbouring values of rho1 differ by FACTOR, and rho2 is one of RHO2S. It
 decreases rho1 at rho2 = START like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best
-point, first the larger and the smaller rho2, then the larger and the smaller rho1, and moves to the first neighbour
-that is better, until none is. Finally, it halves the gaps on both sides of the best rho1. Ties go to the larger rho1,
+point, first the larger and the smaller rho2, then the larger and the smaller rho1, and moves to the first better
+neighbour, until there is none. Finally, it halves the gaps on both sides of the best rho1. Ties go to the larger rho1,
 then to the point tried first.
 """
 
@@ -45,7 +45,7 @@ class OneRho2:
     rho2: float
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The penalties to try next, in this order, given those tried and their errors; empty when there are none
+        """The penalties to try next, in this order, given the penalties tried and their errors; empty when none are
         left."""
         return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
 
@@ -66,7 +66,7 @@ class SearchBoth:
     largest: float  #: rho_max
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The penalties to try next, given those tried and their errors; empty when the search has ended."""
+        """The penalties to try next, given the penalties tried and their errors; empty when the search has ended."""
         if down := self._down(tried, errors):
             return down
         if min(errors) == 0:
@@ -86,13 +86,13 @@ class SearchBoth:
         return Search(self.largest, halves=False)
 
     def _down(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The next step at the first rho2; None if the score has turned there, or the floor is reached."""
+        """The next step at the first rho2; empty if the score has got worse there, or the floor has been reached."""
         if any(p.rho2 != START for p in tried):
             return []
         return [Penalties(rho1, START) for rho1 in self._search.next(*self._line(START, tried, errors))]
 
     def _untried(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The neighbours of the best point of the lattice that were not tried."""
+        """The neighbours of the best point on the lattice that have not been tried."""
         on_lattice = [k for k, p in enumerate(tried) if self._on_lattice(p.rho1)]
         rho1, rho2 = tried[_best(on_lattice, tried, errors)]
         k = RHO2S.index(rho2)

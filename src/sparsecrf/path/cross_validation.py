@@ -55,15 +55,16 @@ def cross_validate(
 ) -> Path:
     """The path of the whole corpus, with errors from parts that are held out in turn.
 
-    `folds` is the number of parts, or an iterable of pairs: the sequences to train on, and those to hold out. Sequences
-    are assigned to parts at random; `groups` has a value for each sequence, and sequences with the same value stay in
-    one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the stochastic solvers.
+    `folds` is the number of parts, or an iterable of pairs: the sequences to train on, and the sequences to hold out.
+    Sequences are assigned to parts at random; `groups` contains a value for each sequence, and sequences with the same
+    value stay in one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the
+    stochastic solvers.
 
-    All paths have the same penalties, found or given as for `path`; a search uses the mean error over the folds. The
-    objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result has the mean
+    All folds use the same penalties, found or given as for `path`; a search uses the mean error over the folds. The
+    objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result contains the mean
     error over the folds and its standard error.
 
-    Folds run one after the other, or as `joblib.parallel_config` says: in processes, or on a Dask cluster.
+    Folds run one after the other or, with `joblib.parallel_config`, in processes or on a Dask cluster.
     """
     options |= {"threads": threads, "seed": seed}
     data = prepared(corpus, options)
@@ -101,7 +102,7 @@ class Tried(NamedTuple):
 
 
 def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: bool = True) -> Tried:
-    """The result of the plan: each step runs on all folds, and each fit starts from a neighbouring one if `warm`."""
+    """Run the plan: each step runs on all folds, and each fit starts from a neighbouring fit if `warm`."""
     from joblib import Parallel, delayed
 
     here = Parallel().n_jobs == 1
@@ -136,7 +137,7 @@ def fold_errors(parts: list[Fold], values: Plan, each: Each | None, *, warm: boo
 
 
 class _Solved(NamedTuple):
-    """What is kept of a fit to a fold."""
+    """The summary of a fit to a fold."""
 
     error: float
     weights: Weights
@@ -190,7 +191,7 @@ class Fold:
         return {**self.__dict__, "_data": None}
 
     def run(self, values: list[Penalties], start: Weights | None, told: Told | None) -> list[_Solved]:
-        """Fits for these values: the first starts from `start`, each later one from the one before it."""
+        """Fits for these values: the first starts from `start`, and each later fit starts from the previous fit."""
         if self._data is None:
             train = self.corpus.subset(self.train) if self.dev is None else self.corpus
             self._data = prepared(train, self.options), self.corpus.subset(self.out) if self.dev is None else self.dev

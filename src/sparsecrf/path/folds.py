@@ -32,7 +32,7 @@ def _begins(sequence: Sequence[Any], mark: str) -> bool:
 
 
 def dealt(n: int, folds: int, *, groups: Any, shuffle: bool, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """For each fold, the sequences (of 0 .. n - 1) to train on and those to hold out.
+    """For each fold, the sequences (of 0 .. n - 1) to train on and the sequences to hold out.
 
     Without `groups`, every sequence is a group of its own. Shuffled groups are assigned in random order, large ones
     first, each to the fold with the fewest sequences; otherwise folds are consecutive.

@@ -69,17 +69,17 @@ def path(
 ) -> Path:
     """Fits for decreasing rho1, each starting from its neighbour.
 
-    If `dev`, a corpus encoded by the same vocabulary, is given and the values are not, a search decreases rho1 until
-    the score gets worse, then refines around the best value (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select
-    a geometric grid instead: `n_rho` values (default 20) from rho_max to rho_max times `rho_min_ratio` (default 1e-3,
-    or down to the default rho1 if that is lower). This grid is also the default without `dev`. `rho1` gives the values
-    themselves, in decreasing order. If the best value is at an edge, there is a `PathWarning`. With `rho2="search"` the
-    search is over both penalties (`sparsecrf.path.both`).
+    With `dev`, a corpus encoded by the same vocabulary, and without given values, a search decreases rho1 until the
+    score gets worse, then refines around the best value (`sparsecrf.path.grid`). `n_rho` or `rho_min_ratio` select a
+    geometric grid instead: `n_rho` values (default 20) from rho_max to rho_max times `rho_min_ratio` (default 1e-3, or
+    down to the default rho1 if that is lower). This grid is also the default without `dev`. `rho1` gives the values
+    themselves, in decreasing order. A `PathWarning` is issued if the best value is at an edge. With `rho2="search"`,
+    the search is over both penalties (`sparsecrf.path.both`).
 
     `error` scores the fits: a result of `score_of`, or a function of a corpus and its predicted labels. `options` are
-    those of `fit`; with `patience`, every fit also stops by its token error on `dev`. `each` is called after every fit.
-    Ctrl-C ends the path and issues a `PathWarning`; the path has the fits so far, the last of them unfinished.
-    `Path.model` calls `make_model`.
+    options of `fit`; with `patience`, every fit also stops by its token error on `dev`. `each` is called after every
+    fit. Ctrl-C ends the path and issues a `PathWarning`; the path then contains the fits so far, of which the last is
+    unfinished. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
     if options.get("patience") is not None:
@@ -188,9 +188,9 @@ def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: d
 
 
 def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
-    """The earlier fit to start from: one with the same rho2 if possible, else with the nearest; among these, the one
-    with the next larger rho1 (or the same, at another rho2), else with the next smaller one. None if there is no
-    earlier fit."""
+    """The earlier fit to start from: a fit with the same rho2 if possible, else with the nearest rho2; among these, the
+    fit with the next larger rho1 (or the same rho1, at another rho2), else with the next smaller rho1. None if there is
+    no earlier fit."""
     if not known:
         return None
     rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))
@@ -200,7 +200,7 @@ def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
 
 
 def _distance(rho2: float, other: float) -> float:
-    """The distance of two penalties as a factor. Only a search uses several values of rho2, and none of them is 0."""
+    """The absolute log ratio of two penalties. Only a search uses several values of rho2, and none of them is 0."""
     return 0.0 if rho2 == other else abs(log(rho2 / other))
 
 

@@ -1,12 +1,12 @@
-"""Which values of rho1 to try: given ones, or a search guided by the scores.
+"""The values of rho1 to try: given values, or a search guided by the scores.
 
 A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse, that is,
-until PATIENCE values below the best are no better. (Scores may fall and rise again, on small dev data and where
-features of rare words join.) The search begins at FIRST: rho1 is in units of tokens (a feature whose count is within
-rho1 of its expectation has no weight), and the best rho1 was below FIRST on all data tried so far, of any size
+until PATIENCE values below the best are no better. (Scores may fall and rise again on small dev data, and when features
+of rare words enter the model.) The search begins at FIRST: rho1 is in units of tokens (a feature whose count is within
+rho1 of its expectation has weight zero), and the best rho1 was below FIRST on all data tried so far, of any size
 (benchmarks/record/penalties.md). If the first value is the best, the search increases rho1, at most to rho_max.
 Finally, it halves the gaps on both sides of the best value (on a logarithmic scale). The search does not go below
-FLOOR; `Path.advice` reports if the best value is there.
+FLOOR; `Path.advice` reports a best value at this edge.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class GivenValues:
     values: list[float]  #: in decreasing order
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values to try next, in this order; empty when there are none left."""
+        """The values to try next, in this order; empty when none are left."""
         return [] if rho1 else self.values
 
     def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
@@ -99,7 +99,7 @@ class Search:
         return min(FLOOR, 1e-2 * self.largest)
 
     def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The value to try next, given those tried and their errors; empty when the search has ended."""
+        """The value to try next, given the values tried and their errors; empty when the search has ended."""
         if not rho1:
             return [self.first]
         tried, error = _falling(rho1, errors)
@@ -130,8 +130,8 @@ class Search:
         return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
-        """Whether to decrease rho1 further: the score has not become worse yet. This cannot happen above the default
-        value, nor while all scores are equal (for example, because no chunk is found)."""
+        """Whether to decrease rho1 further, because the score has not become worse yet. Scores are not considered worse
+        above the default value or while all scores are equal (for example, because no chunk is found)."""
         best = int(np.argmin(error))
         turned = len(tried) - 1 - best >= PATIENCE and max(error) > min(error) and tried[-1] <= RHO1
         return not turned and min(error) != 0 and tried[-1] / FACTOR >= self.floor
@@ -141,7 +141,7 @@ class Search:
         return max(0, ceil(log(rho1 / RHO1, FACTOR) - 1e-9))
 
 
-_FINE = 1.01 * sqrt(FACTOR)  # if the neighbours of the best are closer than this, no value between them is tried
+_FINE = 1.01 * sqrt(FACTOR)  # if a neighbour of the best value is closer than this, no value in between is tried
 
 
 def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float], list[float]]:

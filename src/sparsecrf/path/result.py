@@ -160,7 +160,7 @@ class Path:
 
     @property
     def edge(self) -> Literal["lower", "upper"] | None:
-        """The edge of the tried values of rho1 at which the best value lies, if any: a better one may lie beyond it.
+        """The edge of the tried values of rho1 at which the best value lies, if any; a better value may lie beyond it.
 
         None if the best model has no weights or no errors, or if only one value was tried. With several values of rho2,
         only values of rho1 that were tried with the rho2 of the fit with the smallest error count; and the result is
@@ -181,7 +181,7 @@ class Path:
     @property
     def edge_rho2(self) -> Literal["lower", "upper"] | None:
         """The edge of the tried values of rho2 at which the value with the smallest error lies, if any; None if only
-        one was tried."""
+        one value was tried."""
         if self.errors is None or not self.both:
             return None
         errors = self._judged(self.errors)

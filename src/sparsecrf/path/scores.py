@@ -53,7 +53,7 @@ BY_TOKENS = by_tokens()
 
 
 def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Score:
-    """The score with one of NAMES, for a corpus whose labels have the names `labels`, by id; `unknown`: gold labels
+    """The score named `asked`, one of NAMES, for a corpus with the label names `labels`, by id; `unknown`: gold labels
     without an id."""
     if asked not in NAMES:
         raise InputError(f"score: expected one of {', '.join(NAMES)}, found {asked!r}")
