@@ -112,7 +112,7 @@ def test_weights_that_leave_nothing(data):
 
 def test_labels_that_do_not_occur_are_named(data):
     """A fold may lack a rare label; a label with a typing error is lacking, too."""
-    with pytest.warns(UserWarning, match="class_weight: y has no label 'PRE'; it has 'O'"):
+    with pytest.warns(UserWarning, match="class_weight: y does not contain 'PRE'; its labels are 'O'"):
         named = CRF(rho1=0.1, class_weight={"O": 2.0, "PRE": 3.0}).fit(*data)
     assert w(named) == w(CRF(rho1=0.1, class_weight={"O": 2.0}).fit(*data))
     assert w(CRF(rho1=0.1, class_weight={}).fit(*data)) == w(CRF(rho1=0.1).fit(*data))

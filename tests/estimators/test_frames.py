@@ -196,7 +196,7 @@ def test_series_that_have_the_name_of_a_column_they_were_made_of(data):
     numbers = (frame["sentence"] != frame["sentence"].shift()).cumsum().rename("word")
     by_number = CRF(rho1=0.1).fit(frame, "label", sentences=numbers)
     assert by_number.feature_names_in_.tolist() == ["sentence", "word", "tag"]
-    with pytest.raises(InputError, match="sentences: with dev, expected the name of a column of both frames"):
+    with pytest.raises(InputError, match="sentences: with dev, expected the name of a column in both frames"):
         CRF(rho1=0.1).path(frame, "label", sentences=numbers, dev=(frame, "label"), n_rho=2)
     gaps = frame.assign(extra=pandas.array([pandas.NA, *range(1, len(frame))], dtype="Int64"))
     assert (

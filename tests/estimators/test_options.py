@@ -72,9 +72,9 @@ def test_a_recipe_and_parameters_beside_it():
 def test_many_fits_do_not_share_a_checkpoint(tmp_path):
     X, y = [["a", "b"]] * 6, [["A", "B"]] * 6
     further = {"checkpoint": str(tmp_path / "run")}
-    with pytest.raises(InputError, match="'checkpoint' is not supported by many fits"):
+    with pytest.raises(InputError, match="'checkpoint' is not supported for multiple fits"):
         CRF(solver_options=further).path(X, y)
-    with pytest.raises(InputError, match="'checkpoint' is not supported by many fits"):
+    with pytest.raises(InputError, match="'checkpoint' is not supported for multiple fits"):
         CRFCV(cv=2, solver_options=further).fit(X, y)
 
 

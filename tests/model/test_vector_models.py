@@ -124,7 +124,7 @@ def test_mistakes_in_python(glove):
     crf = CRF(vectors=glove, rho1=0.02).fit(X, Y)
     with pytest.raises(InputError, match=r"dense: not supported by a model that looks up its own"):
         crf.model_.encode(X, dense=twin(X))
-    with pytest.raises(InputError, match=r"vectors: expected tokens without vectors, found tokens that have them"):
+    with pytest.raises(InputError, match=r"vectors: expected tokens without vectors, found tokens with vectors"):
         CRF(vectors=glove).fit(X, Y, dense=twin(X))
     with pytest.raises(InputError, match=r"sequence 0, position 0: expected a word, .* found 2 attributes"):
         CRF(vectors=glove).fit([[["a", "b"]]], [["N"]])

@@ -201,13 +201,13 @@ def test_a_parameter_of_scikit_learn(old):
             lambda old: CRF(prior=CRF(order=3, rho1=0.01).fit(X_OLD, Y_OLD).model_),
             "not supported for models with label n-grams longer than pairs",
         ),
-        (lambda old: CRFCV(solver_options={"prior": old}), "'prior' is not supported by many fits"),
+        (lambda old: CRFCV(solver_options={"prior": old}), "'prior' is not supported for multiple fits"),
     ],
 )
 def test_what_is_refused(old, make, message):
     with pytest.raises(InputError, match=message):
         make(old).fit(X_NEW, Y_NEW)
-    with pytest.raises(InputError, match="'prior' is not supported by many fits"):
+    with pytest.raises(InputError, match="'prior' is not supported for multiple fits"):
         CRF(prior=old).path(X_NEW, Y_NEW)
 
 

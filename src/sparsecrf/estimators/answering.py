@@ -41,7 +41,7 @@ class BaseCRF(TrainingCRF):
         this scheme (iob1, iob2 or iobes). Use `predict(X).tolist()` for `json.dumps`.
 
         With `lengths`, X is flat, and the result is a flat array with a label for each token. With `sentences`, X is a
-        data frame and the result is a column for it: a series with the same index.
+        data frame, and the result is a series with the same index.
         """
         X, lengths, column = self._flat(with_dense(X, dense, lengths, sentences), lengths, sentences)
         found = self._predict_each(X, lengths, constrain)
@@ -52,7 +52,7 @@ class BaseCRF(TrainingCRF):
     def _flat(
         self, X: Any, lengths: Iterable[int] | None, sentences: SentenceColumn | None
     ) -> tuple[Any, Iterable[int] | None, Callable[[NDArray[Any]], Any]]:
-        """Returns X, the lengths of its sequences, and a function that turns answers for all tokens into a column."""
+        """Return X, the lengths of its sequences, and a function that converts answers for all tokens to a column."""
         if sentences is None:
             return X, lengths, np.asarray
         check_is_fitted(self)
@@ -125,7 +125,7 @@ class BaseCRF(TrainingCRF):
         return found if lengths is None else np.concatenate([none, *found])
 
     def predict_proba(self, X: Any, **options: Any) -> NDArray[Any]:
-        """Another name for `predict_marginals`, as in scikit-learn: the probability of each of `classes_` at each
+        """Another name for `predict_marginals`, as in scikit-learn: the probability of each of `classes_` for each
         token."""
         return self.predict_marginals(X, **options)
 
@@ -139,7 +139,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        With `constrain` (see `predict`), only valid label sequences are considered, also for the probabilities.
+        With `constrain` (see `predict`), only valid label sequences are considered, including for the probabilities.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 
@@ -169,8 +169,8 @@ class BaseCRF(TrainingCRF):
         """The spans of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels.
-        `scheme` says how labels encode spans, as for `sparsecrf eval`. The probability of a span is that of the labels
-        of its tokens, summed over all labels of the other tokens. `constrain` is as for `predict`.
+        `scheme` is the span encoding, as for `sparsecrf eval`. The probability of a span is the probability of the
+        labels of its tokens, summed over all labels of the other tokens. `constrain` is as for `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)
@@ -188,7 +188,7 @@ class BaseCRF(TrainingCRF):
         self, X: Any, y: Any, *, lengths: Iterable[int] | None = None, sentences: SentenceColumn | None = None
     ) -> BaseCRF:
         """Calibrate `predict_set` on held-out data, which training must not have seen: at least 19 fully labelled
-        sequences, preferably several hundred. `model_` then has thresholds, which are saved in its file."""
+        sequences, preferably several hundred. `model_` then contains thresholds, which are saved in its file."""
         from sparsecrf.model.calibrating import calibrated
 
         self._check_fitted()
@@ -196,7 +196,7 @@ class BaseCRF(TrainingCRF):
         name_of = dict(zip(self.classes_.tolist(), self.model_.labels, strict=True))
 
         def name(label: Any) -> Any:
-            """Leaves anything that is not a label, such as a set, to the check."""
+            """The name of a label. Anything else, such as a set, is left to the check."""
             return name_of.get(label, label) if isinstance(label, Hashable) else label
 
         labels = (list(map(name, own)) for own in labels_beside(y, lengths))
@@ -218,9 +218,9 @@ class BaseCRF(TrainingCRF):
         sequence. Call `calibrate` first.
 
         `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token, labels with
-        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means that it
-        is not a span. A set is None (abstention) if it would have more than `max_size` answers. See docs/guarantees.md
-        for the guarantee.
+        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means "not a
+        span". A set is None (abstention) if it would contain more than `max_size` answers. See docs/guarantees.md for
+        the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -258,7 +258,7 @@ class BaseCRF(TrainingCRF):
         `Model.save`.
 
         The file contains everything needed for labelling, and no code. It does not contain attributes that only
-        training needs, such as `solver` and `history_`; use pickle, joblib or skops to keep those.
+        training needs, such as `solver` and `history_`; use pickle, joblib or skops to keep them.
         """
         check_is_fitted(self)
         self.model_.save(path, compact=compact)
@@ -269,7 +269,7 @@ class BaseCRF(TrainingCRF):
     def _split(
         self, X: Any, lengths: Iterable[int] | None, answer: Callable[[Chain, Corpus], Any], empty: Any
     ) -> Objects:
-        """Splits an answer for all tokens by sequence."""
+        """Split an answer for all tokens by sequence."""
 
         def cut(chain: Chain, corpus: Corpus) -> list[Any]:
             found, offsets = answer(chain, corpus), corpus.offsets.tolist()
@@ -298,7 +298,7 @@ class BaseCRF(TrainingCRF):
         answer: Callable[[list[Any]], list[Any]],
         empty: Any,
     ) -> Objects:
-        """An array of the answers for the sequences of X, from a function of a list of sequences."""
+        """An array of the answers for the sequences of X; `answer` computes the answers for a list of sequences."""
         sizes: list[int] = []
         filled = self.model_.checked(self._with_tokens(X, lengths, sizes))
         answers = iter(list(in_blocks(filled, size, answer, self._threads)))

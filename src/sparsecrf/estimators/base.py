@@ -76,7 +76,7 @@ def _check_settings(recipe: Recipe) -> None:
 
 
 class TrainingCRF(HasSolverOptions):
-    """An estimator that trains a `model_`. Subclasses have the parameters below, and more."""
+    """An estimator that trains a `model_`. Subclasses define the parameters below, and more."""
 
     rho2: AskedRho2
     penalty: PenaltyChoice
@@ -126,8 +126,8 @@ class TrainingCRF(HasSolverOptions):
         return replace(made, frame_columns=names, prior=prior)
 
     def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
-        """The data with held-out data added, which are encoded with the same vocabulary (and read as a frame if the
-        training data are one). Warns of unknown labels."""
+        """The data with held-out data added. The held-out data are encoded with the same vocabulary, and read as a
+        frame if the training data are a frame. Warns of unknown labels."""
         if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
             other = read_other_sequences(data, dev, threads=self._threads())
         else:
@@ -139,7 +139,7 @@ class TrainingCRF(HasSolverOptions):
         return data
 
     def _recipe(self) -> Recipe:
-        """How tokens become attributes, according to the parameters."""
+        """The recipe for converting tokens to attributes, according to the parameters."""
         recipe = self.template if isinstance(self.template, Recipe) else Recipe(template=self.template)
         plain = isinstance(self.bigrams, str) and self.bigrams == "bias"
         given: dict[str, Any] = {
@@ -180,8 +180,8 @@ class TrainingCRF(HasSolverOptions):
         self._check_n_jobs()
         if self.n_jobs is None or self.n_jobs == 0:
             return int(effective_n_jobs(self.n_jobs))  # the setting of joblib.parallel_config; 0 is an error
-        # joblib's own value would be wrong in a child process of `multiprocessing`: it allows only one thread there,
-        # and warns.
+        # joblib's own value would be wrong in a child process of `multiprocessing`, where joblib allows only one
+        # thread and warns.
         return int(self.n_jobs if self.n_jobs > 0 else max(1, cpu_count() + 1 + self.n_jobs))
 
     def _options(self) -> dict[str, Any]:

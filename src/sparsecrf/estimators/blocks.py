@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
 
-#: Tokens of a block that is labelled without a corpus: few enough for the encoder to keep them all as text.
+#: Tokens in a block that is labelled without a corpus: few enough for the encoder to keep all of them as text.
 QUICK_TOKENS = 2048
-#: Tokens of a block that becomes a separate corpus.
+#: Tokens in a block that becomes a separate corpus.
 CORPUS_TOKENS = 1 << 16
 
 _NUMBER = re.compile(r"^sequence (\d+)")
@@ -42,7 +42,7 @@ def blocks_of(sequences: Iterable[Any], size: int) -> Iterator[Block]:
 def in_blocks(
     sequences: Iterable[Any], size: int, answer: Callable[[list[Any]], list[Any]], n_threads: Callable[[], int]
 ) -> Iterator[Any]:
-    """The answers for all sequences, in their order. Errors name sequences by their number among all.
+    """The answers for all sequences, in order. Errors refer to a sequence by its overall number.
 
     `n_threads` returns the number of threads and is called if there is more than one block. This thread reads the
     blocks, since the sequences may come from a generator; other threads compute the answers.

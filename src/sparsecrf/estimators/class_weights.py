@@ -1,4 +1,4 @@
-"""Turns weights of labels into weights of tokens."""
+"""Converts label weights to token weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
 from sparsecrf.warn import warn_caller
 
-#: Weights of labels, 1 for labels that are not listed; "balanced" means tokens / (labels x tokens with the label), and
+#: Weights of labels; 1 for labels that are not listed; "balanced" means tokens / (labels x tokens with the label), and
 #: None means 1 for all labels.
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
@@ -57,11 +57,11 @@ def _by_label(y: Sequence[Sequence[Any]], asked: ClassWeight) -> Mapping[Any, fl
     if not isinstance(asked, Mapping):
         return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
     if counts and all(asked.get(label, 1.0) == 0 for label in counts):
-        raise InputError("class_weight: expected a weight above 0 for some label of y, found 0 for all of them")
-    # Only a warning: the label may be misspelled, but a part of the data, such as a fold, may also just lack it.
+        raise InputError("class_weight: expected a weight above 0 for at least one label in y, found 0 for all")
+    # This is only a warning: the label may be misspelled, but a part of the data, such as a fold, may also lack it.
     if lacking := [label for label in asked if label not in counts]:
         known = ", ".join(repr(label) for label, _ in counts.most_common(10))
-        warn_caller(f"class_weight: y has no label {', '.join(map(repr, lacking))}; it has {known}")
+        warn_caller(f"class_weight: y does not contain {', '.join(map(repr, lacking))}; its labels are {known}")
     return asked
 
 

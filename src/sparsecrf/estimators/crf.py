@@ -57,9 +57,9 @@ class CRF(BaseCRF):
         or, without `dev`, on held-out parts of the data, which takes two to three times as long as one fit.
         `rho2="search"` is for `path` only, which then searches for both penalties.
     solver : auto, proximal, dual, sbcd, cd, owlqn, lbfgs, fista, sgd or sgd-l1.
-    template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti; or a `Recipe`, which also has
-        settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`). Other parameters take
-        precedence over a recipe.
+    template : a `Template`, its file or its lines, in the syntax of CRF++ and Wapiti; or a `Recipe`, which also
+        contains settings for dense columns (`Recipe(standardize=False)`, `Recipe(vectors_scale=0.5)`). Other parameters
+        take precedence over a recipe.
     max_iter : maximum number of iterations; None means no limit (50 epochs for sgd and sgd-l1).
     tol : training stops when the objective is within this fraction of its optimum. This is certified if the duality gap
         is tight enough, otherwise estimated.
@@ -75,15 +75,15 @@ class CRF(BaseCRF):
         use them automatically; other templates use them through `%d[row,column,name]`.
     vectors : word vectors, used in addition to the attributes: a file in the text format of word2vec, GloVe or
         fastText, or `WordVectors`. Tokens must be words or rows of columns. The model contains the vectors.
-    bigrams : which attributes condition label pairs: "bias" (none: plain transitions), "all", a collection of
+    bigrams : the attributes that condition label pairs: "bias" (none: plain transitions), "all", a collection of
         attributes, or a predicate. Ignored if there is a template, which determines them itself.
     start : whether a start label precedes the first token.
     order : the largest number of labels in a feature; None means no limit. Above 2, longer label n-grams come from the
         lines T... of the template, or are plain if it has no such lines; without a template, all attributes that
-        condition label pairs condition them, too. An order above 2 requires rho1 > 0 and the solver auto, owlqn, lbfgs,
-        fista or sgd-l1.
+        condition label pairs also condition n-grams. An order above 2 requires rho1 > 0 and the solver auto, owlqn,
+        lbfgs, fista or sgd-l1.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
-        of speech, then feature=value), "bio", a table of labels and their parts, or a function of a label. None means
+        of speech, then feature=value), "bio", a mapping of labels to their parts, or a function of a label. None means
         that labels have no parts. Not supported by dual, sbcd and cd.
     class_weight : weights of tokens by their label, such as {"B-PER": 2.0, "I-PER": 2.0}, where all other labels have
         weight 1; or "balanced": inversely proportional to the frequency of the label. None means weight 1 for all
@@ -104,7 +104,7 @@ class CRF(BaseCRF):
         class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, form a class, and
         pairs of classes have weights in addition to label pairs; not with an order above 2),
         prior (a `Model` or its file: penalise differences from its weights, so that training learns only what differs;
-        weights of attributes that the data do not have stay unchanged; you may also write `CRF(prior=model)`),
+        weights of attributes that do not occur in the data stay unchanged; you may also write `CRF(prior=model)`),
         and the options of the solver itself, such as memory.
 
     Attributes
@@ -115,10 +115,10 @@ class CRF(BaseCRF):
     objective_, loss_, gap_, kkt_ : values at the end of training: the objective and the loss, the objective minus its
         best lower bound, and the relative KKT residual.
     n_active_ : number of nonzero weights.
-    feature_groups_ : for each kind of group, how many groups have a nonzero weight, and how many there are.
-    n_iter_, stopped_by_, history_ : number of iterations, why training stopped, and a record of each iteration.
+    feature_groups_ : for each kind of group, the number of groups with a nonzero weight, and the number of all groups.
+    n_iter_, stopped_by_, history_ : the number of iterations, the reason for stopping, and a record of each iteration.
     n_features_in_ : number of columns, if X was a matrix.
-    feature_names_in_ : the columns of the data frame that tokens are made from, if `sentences` was given.
+    feature_names_in_ : the data frame columns from which tokens are made, if `sentences` was given.
     """
 
     @keeps_parameters
@@ -151,9 +151,9 @@ class CRF(BaseCRF):
     def from_model(cls, model: Model | str | os.PathLike[str], **parameters: Any) -> CRF:
         """A fitted estimator for a model or a model file, to label many sequences at once.
 
-        Parameters that you do not give are taken from the model as far as its file has them: template, start label,
-        penalties, order. So `fit` trains the same kind of model on other data. Without a template, the model does not
-        tell which `bigrams` it was trained with. If it has word vectors, you must give them again.
+        Parameters that you do not give are taken from the model if its file contains them (template, start label,
+        penalties, order), so that `fit` trains the same kind of model on other data. The file does not record
+        `bigrams`. If the model contains word vectors, you must give them again.
         """
         known = model if isinstance(model, Model) else Model.load(model)
         found = _parameters_of(known)
@@ -171,7 +171,7 @@ class CRF(BaseCRF):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> CRF:
-        """The estimator whose `save` wrote the file, with the same predictions. Parameters are as for `from_model`."""
+        """Restore the estimator whose `save` wrote the file. Parameters are as for `from_model`."""
         return cls.from_model(path, **parameters)
 
     def fit(
@@ -189,17 +189,18 @@ class CRF(BaseCRF):
         """Train.
 
         X and y may be generators: the Python objects of a sequence are released before the next is read.
-        `sample_weight` has a number for each sequence, or a list with a number for each token. `dev` is held-out data
-        (X, y), whose error is recorded at every iteration. `init_model` is a model, or its file, to start from; it
+        `sample_weight` contains a number for each sequence, or a list with a number for each token. `dev` is held-out
+        data (X, y), whose error is recorded at every iteration. `init_model` is a model, or its file, to start from; it
         overrides `warm_start`.
 
         If X is a pandas or polars data frame with a row for each token, `sentences` is the column that identifies the
         sentences, or its name, or a list of names. The rows of a sentence must be adjacent. The other columns are the
-        attributes of a token or, for a template, its columns, except for a column that is used as `y`. `y` has a label
-        for each row, or is the name of a column; likewise for `dev`.
+        attributes of a token or, for a template, its columns, except for a column that is used as `y`. `y` contains a
+        label for each row, or is the name of a column; likewise for `dev`.
 
-        `dense` has a vector for each token, in addition to its attributes: a matrix for each sequence, or one for all.
-        Alternatively, tokens are pairs (attributes, vector); the tokens of `dev` must be such pairs in either case.
+        `dense` contains a vector for each token, in addition to its attributes: a matrix for each sequence, or one for
+        all. Alternatively, tokens are pairs (attributes, vector); the tokens of `dev` must be such pairs in either
+        case.
 
         Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
         is "interrupt".
@@ -251,10 +252,10 @@ class CRF(BaseCRF):
     ) -> Path:
         """Models for decreasing rho1, each starting from the previous one.
 
-        The estimator itself does not change. With held-out data `dev`, (X, y), every model gets a score (`scoring` is
-        as for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
-        where the first weight becomes nonzero; `rho1s` gives the values directly. If the estimator has `rho2="search"`,
-        the search is over both penalties. `path.model(k)` returns the k-th model.
+        The estimator itself does not change. With held-out data `dev` (X, y), every model gets a score (`scoring` is as
+        for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
+        where the first weight becomes nonzero; `rho1s` gives the values directly. With `CRF(rho2="search")`, the search
+        is over both penalties. `path.model(k)` returns the k-th model.
         """
         from sparsecrf.path import path
 
@@ -278,8 +279,7 @@ class CRF(BaseCRF):
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:
-    """The parameters that a model was trained with, as far as it records them; it records neither penalty groups nor
-    label parts."""
+    """The training parameters that a model records; penalty groups and label parts are not recorded."""
     found: dict[str, Any] = {"start": model.vocabulary.start}
     if model.template is not None:
         found["template"] = model.template

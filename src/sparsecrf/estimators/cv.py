@@ -1,4 +1,4 @@
-"""CRFCV: a CRF whose rho1, and rho2 if asked for, are chosen by cross-validation along the regularisation path."""
+"""CRFCV: a CRF whose rho1, and optionally rho2, are chosen by cross-validation along the regularisation path."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ class CRFCV(BaseCRF):
     ) -> CRFCV:
         """Choose the penalty and train.
 
-        `groups` has a value for each sequence, such as its document. Sequences with the same value are held out
-        together; if `cv` is a splitter, it gets the groups and decides. The other arguments are as for `CRF.fit`.
-        Issues a `PathWarning` if the best rho1 is at an edge.
+        `groups` contains a value for each sequence, such as its document. Sequences with the same value are held out
+        together; if `cv` is a splitter, the groups are passed to it. The other arguments are as for `CRF.fit`. Issues a
+        `PathWarning` if the best rho1 is at an edge of the path.
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")
@@ -142,7 +142,7 @@ class CRFCV(BaseCRF):
         return self
 
     def _choose(self, data: Dataset, path: Path) -> None:
-        """Keep the numbers of a path and the model of the chosen fit."""
+        """Keep the penalties and scores of a path, and the model of the chosen fit."""
         assert path.errors is not None
         assert path.standard_errors is not None
         self.rho1s_, self.rho2s_, self.scores_ = path.rho1, path.rho2, 1 - path.errors / 100
@@ -155,7 +155,7 @@ class CRFCV(BaseCRF):
         self._keep(data, path[chosen])
 
     def _folds(self, places: Sequence[int], groups: Any) -> dict[str, Any]:
-        """The folds of X for `cross_validate`, given the places of its sequences in the corpus."""
+        """The folds of X for `cross_validate`, given the positions of its sequences in the corpus."""
         folds: Any = 5 if self.cv is None else self.cv
         if not isinstance(folds, Integral):
             pairs = check_cv(folds).split(np.zeros(len(places)), groups=groups)
@@ -169,7 +169,7 @@ class CRFCV(BaseCRF):
 
 
 def _in_corpus(folds: Iterable[tuple[Any, Any]], places: Sequence[int]) -> Iterator[tuple[Numbers, Numbers]]:
-    """Convert folds of the sequences of X to folds of the corpus, which has no sequences without tokens."""
+    """Convert folds of the sequences of X to folds of the corpus, which contains no empty sequences."""
     of_corpus = np.array(places, dtype=np.int64)
     for fold in folds:
         train, left_out = (of_corpus[np.asarray(part)] for part in fold)

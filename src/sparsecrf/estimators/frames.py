@@ -1,4 +1,4 @@
-"""Data frames with a row for each token, of pandas or polars: their sentences, and answers as a column."""
+"""Pandas and polars data frames with a row for each token: their sentences, and answers as a column."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sentences(NamedTuple):
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame of pandas or of polars."""
+    """Whether X is a pandas or polars data frame."""
     return _is_pandas(X) or is_polars(X)
 
 
@@ -42,7 +42,7 @@ def _is_pandas(X: Any) -> bool:
 
 
 def is_polars(X: Any) -> bool:
-    """Whether X is a data frame of polars."""
+    """Whether X is a polars data frame."""
     return hasattr(X, "iter_rows") and hasattr(X, "get_columns")
 
 
@@ -50,9 +50,9 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     """The sentences of a frame: consecutive rows with the same value in the column `sentences`, or the same values in
     several columns.
 
-    `sentences` may also be the values themselves, one for each row. `y` has a label for each row, or is the name of a
-    column. Tokens are made from the columns `features`; by default, from all columns that are not used otherwise, by
-    name or by value.
+    `sentences` may also be the values themselves, one for each row. `y` contains a label for each row, or is the name
+    of a column. Tokens are made from the columns `features`; by default, from all columns that are not used otherwise,
+    by name or by value.
     """
     if not is_frame(X):
         raise InputError(
@@ -75,7 +75,7 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
     elif y is not None:
         _check_beside(X, y, "y", "labels")
         label, y = named(y), labels_in(y)
-        # A column of this name may instead be what the labels were derived from.
+        # The labels may have been derived from a column with this name.
         if label in columns and _agreement(X[label].to_list(), y) < _SAME_LABELS:
             label = None
     kept = [name for name in columns if name not in (*names, label)] if features is None else list(features)
@@ -85,12 +85,12 @@ def split_sentences(X: Any, sentences: Any, y: Any = None, features: Iterable[st
 
 
 def is_series(values: Any) -> bool:
-    """Whether this is a column of pandas or polars."""
+    """Whether this is a pandas or polars column."""
     return hasattr(values, "to_list") and hasattr(values, "dtype")
 
 
 def named(values: Any) -> str | None:
-    """The name of a column; None if it has none or is not a column."""
+    """The name of a column; None if it has no name or is not a column."""
     name = values.name if is_series(values) else None
     return name if isinstance(name, str) else None
 
@@ -122,7 +122,7 @@ def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> A
     name = named(sentences)
     if name is None or name not in X.columns or name in (features or ()):
         raise InputError(
-            "sentences: with dev, expected the name of a column of both frames, found "
+            "sentences: with dev, expected the name of a column in both frames, found "
             f"{type(sentences).__name__} for one"
         )
     return name
@@ -160,8 +160,8 @@ def cells(frame: Any, k: int) -> list[Any]:
 
 
 def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
-    """The number of rows of each sentence. Its rows must be adjacent: an id that occurs again could be a different
-    sentence."""
+    """The number of rows in each sentence. The rows of a sentence must be adjacent: an id that occurs again could be a
+    different sentence."""
     ids: Any = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
     lengths, seen, row = list[int](), dict[Any, int](), 0
     for group, rows in groupby(ids):
@@ -235,7 +235,7 @@ def _check_cells(values: list[Any], name: Any, columns: bool, lengths: Sequence[
 
 
 def _place(row: int, lengths: Sequence[int]) -> tuple[int, int]:
-    """Sequence and position of a row."""
+    """The sequence and the position of a row."""
     for i, length in enumerate(lengths):
         if row < length:
             return i, row
@@ -259,7 +259,7 @@ def frames_in(X: Any) -> list[Any]:
 
 
 def warn_of_labels(X: Any, y: Any) -> None:
-    """Warn if a column of the frames has the label of every token whose label is known."""
+    """Warn if a column of the frames contains the label of every token whose label is known."""
     frames = frames_in(X)
     if not frames or not hasattr(y, "__len__") or isinstance(y, str):
         return

@@ -1,4 +1,4 @@
-"""Turns Python sequences into a dataset: one loop over tokens, labels and weights, whatever their form."""
+"""Converts Python sequences to a dataset, in one loop over tokens, labels and weights in all accepted forms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sparsecrf.warn import warn_caller
 
 
 class Items:
-    """Sequences with their labels and weights, in step; each is released before the next is read."""
+    """Sequences with their labels and weights; each sequence is released before the next is read."""
 
     def __init__(self, X: Any, y: Any, weight: Any, lengths: list[int] | None, *, rows: bool, what: str = "y") -> None:
         """`weight`: weights of sequences or of their tokens. `rows`: whether rows of data frames hold the columns that
@@ -54,8 +54,8 @@ class Items:
         reader: VectorReader | None = None,
         see: Callable[[Any], None] = lambda tokens: None,
     ) -> None:
-        """Encode all sequences: vectors go to the `reader`, `names` converts labels to names, `see` is called with each
-        sequence."""
+        """Encode all sequences. `reader` collects vectors, `names` converts labels to names, and `see` is called with
+        each sequence."""
         for i, (tokens, labels, weight, weights) in enumerate(self._each()):
             attributes = tokens if reader is None else reader.without(tokens, i)
             see(attributes)
@@ -77,7 +77,7 @@ def read_sequences(
     _warn_of_ignored_columns(recipe, template, items.first())
     reader, vectors = VectorReader.of(items.first()), recipe.word_vectors
     if reader is not None and vectors is not None:
-        raise InputError("vectors: expected tokens without vectors, found tokens that have them")
+        raise InputError("vectors: expected tokens without vectors, found tokens with vectors")
     recipe = replace(recipe, lines=template)
     vocabulary, seen = recipe.vocabulary(files=False), StringTable()  # the words of the tokens, if there are vectors
     name_columns(vocabulary.attributes, 0 if vectors is None else vectors.n_dense)
@@ -114,7 +114,7 @@ def read_sequences(
 
 
 def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = None, threads: int = 1) -> Dataset:
-    """Other labelled data (X, y), encoded with the same vocabulary. Labels that are not in it count as wrong."""
+    """Other labelled data (X, y), encoded with the same vocabulary. Unknown labels count as wrong."""
     if not isinstance(other, (tuple, list)) or len(other) != 2:
         raise InputError(f"dev: expected a pair (X, y), found {type(other).__name__} of another length")
     unknown, vocabulary = UnknownLabels(), data.vocabulary
@@ -140,21 +140,20 @@ def read_other_sequences(data: Dataset, other: Any, lengths: list[int] | None = 
 
 
 def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: Recipe) -> Corpus:
-    """A part of the data whose names are all known."""
+    """Encode a part of the data whose labels and attributes are all known."""
     encoder = SequenceEncoder(vocabulary, grow=False, template=recipe.lines, skip_empty=True)
     Items(X, y, weight, None, rows=recipe.lines is not None).add_to(encoder, LabelNames().of)
     return encoder.build()
 
 
 def warn_of_unknown(data: Dataset) -> None:
-    """Warn of labels of held-out data that the training data do not have; raise if the training data have none of
-    them."""
+    """Warn of held-out labels that do not occur in the training data; raise if no held-out label does."""
     if (remark := data.remark("dev")) is not None:
         warn_caller(remark)
 
 
 def with_dense(X: Any, dense: Any, lengths: Any = None, sentences: Any = None) -> Any:
-    """The tokens paired with their vectors; X itself if there are none."""
+    """The tokens paired with their vectors; X itself if `dense` is None."""
     if dense is None:
         return X
     if lengths is not None or sentences is not None:
@@ -168,7 +167,7 @@ def width_of(sequence: Any) -> int | None:
 
 
 def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: Any) -> None:
-    """Warn if ready-made features use fewer columns than tokens have, such as `words` for pairs (word, tag)."""
+    """Warn if ready-made features use fewer columns than tokens contain, such as `words` for pairs (word, tag)."""
     n = _n_columns(first)
     if recipe.features is None or template is None or n <= template.n_columns:
         return
@@ -182,7 +181,7 @@ def _warn_of_ignored_columns(recipe: Recipe, template: Template | None, first: A
 
 
 class _Shape:
-    """Properties of all sequences, taken from the first one, and which sequences have tokens."""
+    """Properties of the sequences, taken from the first, and the positions of the nonempty ones."""
 
     def __init__(self, *, has_words: bool) -> None:
         self.n_features: int | None = None
@@ -220,7 +219,7 @@ def _n_columns(sequence: Any) -> int:
 
 
 def weights_of(sample_weight: Any, lengths: list[int] | None) -> dict[str, Any]:
-    """Weights of sequences or of tokens, in the form a vocabulary takes."""
+    """Weights of sequences or of tokens, as arguments of `Vocabulary.encode`."""
     if sample_weight is None:
         return {}
     if not hasattr(sample_weight, "__len__"):

@@ -1,5 +1,5 @@
-"""Attributes of an estimator that its model lacks, stored in the training record so that the model file restores
-them."""
+"""Attributes of an estimator that its model lacks, stored in the training record so that they can be restored from the
+model file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS: dict[str, type[int] | type[bool]] = {"int": int, "bool": bool}
 
 
 def estimator_record(data: Dataset) -> dict[str, Any]:
-    """The entry for an estimator that was fitted to these data; empty if its model has everything."""
+    """The entry for an estimator that was fitted to these data; empty if its model contains everything."""
     kind = next((name for name, kind in _KINDS.items() if data.names.kind is kind), None)
     found = {"labels": kind, "n_features_in": data.n_features, "feature_names_in": data.frame_columns}
     known = {name: value for name, value in found.items() if value is not None}
@@ -34,7 +34,7 @@ def fitted_attributes(labels: list[str], training: Mapping[str, Any]) -> dict[st
         found: dict[str, Any] = {"classes_": np.array(names_of.labels(labels))}
     except ValueError:
         raise InputError(
-            f"model: expected integer labels (the model's training record says so), found {labels[:5]}"
+            f"model: expected integer labels, according to the training record, found {labels[:5]}"
         ) from None
     if isinstance(width, int) and width > 0:
         found["n_features_in_"] = width

@@ -22,7 +22,7 @@ from sparsecrf.training.heldout import Labels
 
 Scoring: TypeAlias = str | Callable[..., float]
 
-#: Functions of gold and predicted label sequences, from 0 to 1, larger is better.
+#: Functions of gold and predicted label sequences, with values from 0 to 1; larger is better.
 SCORING: dict[str, Callable[..., float]] = {
     "token_accuracy": token_accuracy_score,
     "sequence_accuracy": sequence_accuracy_score,
@@ -44,7 +44,7 @@ def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -
         scoring = "chunk_f1" if chunks else "token_accuracy"
     function, given, sign = _function(scoring)
     if function is chunk_f1_score and "scheme" not in given:
-        # Decided from the labels of all data: the labels of a fold may all be outside chunks.
+        # The labels of all data decide, because all labels of a fold may be outside chunks.
         if not chunks:
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")
@@ -60,7 +60,7 @@ def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -
 
 
 def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], int]:
-    """The function of gold and predicted labels, its options, and the sign that makes larger better."""
+    """The function of gold and predicted labels, its options, and the sign that makes larger values better."""
     scorer: Any = scoring
     if isinstance(scoring, str):
         if scoring in SCORING:
@@ -78,7 +78,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
                 f"found {scorer!r:.80}"
             )
         return scorer, {}, 1
-    # A scikit-learn scorer calls an estimator; inside it are a function of labels, options and a sign.
+    # A scikit-learn scorer calls an estimator, and contains a function of labels, options and a sign.
     asked = _response_method(scorer)
     if asked != "predict":
         raise InputError(f"scoring: expected a score that compares labels, found one that needs {asked}")
@@ -86,7 +86,7 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
 
 
 def _response_method(scorer: Any) -> Any:
-    """The method that a scikit-learn scorer calls. Up to version 1.3, only its class reveals this."""
+    """The method that a scikit-learn scorer calls. Up to version 1.3, only the class of the scorer reveals it."""
     of_class = {"_ProbaScorer": "predict_proba", "_ThresholdScorer": "decision_function"}
     return getattr(scorer, "_response_method", of_class.get(type(scorer).__name__, "predict"))
 
@@ -101,7 +101,7 @@ def _required(function: Callable[..., float]) -> list[Parameter]:
 
 
 def _is_of_tokens(function: Callable[..., float]) -> bool:
-    """Whether it is one of scikit-learn's own functions, which take single labels, not sequences of them."""
+    """Whether this is one of scikit-learn's own functions, which take single labels, not label sequences."""
     return str(getattr(function, "__module__", "")).startswith("sklearn.")
 
 

@@ -9,7 +9,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.matrix import Csr, is_matrix
 from sparsecrf.estimators.frames import is_frame, is_polars, labels_in, rows_of
 
-#: Code for a frame per sentence; the key is whether the frame is from polars.
+#: Code that makes a frame for each sentence; the key is whether the frame is from polars.
 _HOW_TO_SPLIT = {
     False: "parts = [part for _, part in frame.groupby('sentence', sort=False)]",
     True: "parts = frame.partition_by('sentence', maintain_order=True)",
@@ -31,11 +31,11 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
     elif is_matrix(X):
         raise InputError("X: a single matrix for all sequences needs lengths=")
     elif is_frame(X):
-        hint = "sentences= with the column that tells sentences apart, or a frame for each"
+        hint = "sentences= with the column that identifies the sentences, or a frame for each"
         split = _HOW_TO_SPLIT[is_polars(X)]
         raise InputError(
             f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
-            f"scikit-learn (GridSearchCV, cross_val_score) split by sentence if X and y are lists: {split}, then, by "
+            f"scikit-learn (GridSearchCV, cross_val_score) split by sentence if X and y are lists: {split}, then, with "
             f"the names of your columns, {_OF_PARTS}"
         )
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
@@ -84,7 +84,7 @@ def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
 
 
 def check_lengths(lengths: list[int], total: int, what: str) -> None:
-    """Raise for lengths that do not add up to `what`."""
+    """Raise for lengths that do not add up to `total`, the length of `what`."""
     for i, length in enumerate(lengths):
         if length < 0:
             raise InputError(f"lengths: expected a length >= 0 for sequence {i}, found {length}")

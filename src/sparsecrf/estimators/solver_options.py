@@ -18,7 +18,7 @@ P = ParamSpec("P")
 
 #: Options of `fit` that are parameters of the estimators, or follow from them.
 _PARAMETERS = {"solver", "rho1", "rho2", "penalty", "max_iter", "tol", "threads", "seed", "order", "label_parts"}
-#: What `solver_options` may contain besides the options of the solver itself, with the defaults.
+#: Entries of `solver_options` in addition to the solver's own options, with their defaults.
 FURTHER: dict[str, Any] = {
     **{field.name: field.default for field in fields(FitOptions) if field.name not in _PARAMETERS},
     "callback": None,
@@ -72,7 +72,9 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         """Raise for options that make sense only for a single fit: many fits would share one file, or one prior."""
         for name in ("checkpoint", "resume", "prior"):
             if self._option(name) not in (None, False):
-                raise OptionError(Named("solver_options"), f": {name!r} is not supported by many fits; use CRF.fit")
+                raise OptionError(
+                    Named("solver_options"), f": {name!r} is not supported for multiple fits; use CRF.fit"
+                )
 
     def _take_short(self, given: dict[str, Any]) -> None:
         """Move options of `fit` that were given as parameters to `solver_options`."""

@@ -189,7 +189,7 @@ def test_a_page_shows_text_as_text():
         ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"scheme": "bio"}, "scheme: expected one of"),
         ([["a"]] * 6, [[None]] * 6, {}, "y: expected at least one label"),
         ([], [], {}, "expected"),
-        ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"prior": "model"}, "'prior' is not supported by many fits"),
+        ([["a"], ["b"]] * 3, [["N"], ["V"]] * 3, {"prior": "model"}, "'prior' is not supported for multiple fits"),
     ],
 )
 def test_bad_input(X, y, options, message):
