@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Imported when first used, so that labelling does not wait for imports that only training needs, and so that the
-#: command line can say why the core does not load.
+#: command line can report why the core does not load.
 _HOME = {
     "BIAS": "encoding.vocabulary",
     "CRF": "estimators.crf",

@@ -1,4 +1,4 @@
-"""The command `sparsecrf`, and `python -m sparsecrf`: starts the program, or says why it cannot load."""
+"""The command `sparsecrf`, and `python -m sparsecrf`: starts the program, or reports why it cannot be loaded."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 For all schemes except grobid and runs, a label is O or LETTER-TYPE; the type is everything after the first hyphen and
 may be missing. B begins a chunk, I continues it, E ends it, and S is a chunk of one token; L, U and M are other names
-of E, S and I. Well-formed data can be read in only one way. The schemes differ in how they treat labels that a model
-puts in impossible places:
+for E, S and I. Well-formed data can be read in only one way. The schemes differ in how they treat labels at invalid
+positions:
 
 conlleval  Whether a chunk begins or ends depends on the labels on both sides, so every label sequence can be read: an I
            after O or after another type begins a chunk. One table serves IOB1, IOB2, IOE1, IOE2, IOBES and BILOU, since
@@ -33,7 +33,7 @@ from sparsecrf._core import InputError
 
 
 class Scheme(str, Enum):
-    """How labels encode chunks."""
+    """The encoding of chunks in labels."""
 
     AUTO = "auto"
     CONLLEVAL = "conlleval"
@@ -58,8 +58,8 @@ END, START = 1, 2
 
 OUTSIDE = frozenset("O.")
 SYNONYMS = {"L": "E", "U": "S", "M": "I"}
-# Letters on either side of a boundary where a chunk ends or begins although the type is the same. The CoNLL script does
-# not have the last group of each set: E then B, and everything with S.
+# The letters on both sides of a boundary at which a chunk ends or begins although the type is the same. The CoNLL
+# script lacks the second group of each set: E followed by B, and all pairs with S.
 ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
 WHOLE = frozenset("[]S")  # chunks of one token, whatever labels are next to them
@@ -219,7 +219,7 @@ class _Split(dict[str, tuple[str, str]]):
 
 
 class _Pairs(dict[tuple[str, str], int]):
-    """Gives the mark between two labels, by conlleval's rules."""
+    """Caches the mark between two labels, by conlleval's rules."""
 
     def __missing__(self, pair: tuple[str, str]) -> int:
         (before, type_before), (after, type_after) = map(split_label, pair)

@@ -1,4 +1,4 @@
-"""Which options can be combined: one check of all options against each other, before work begins.
+"""Checks, before work begins, whether the options of a run can be combined.
 
 A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits they
 have, the traits they require from another choice, and the traits they exclude. `check_compatible` compares the choices
@@ -100,7 +100,7 @@ class OptionError(InputError):
 
 
 class Capabilities(NamedTuple):
-    """What a choice has, requires and excludes. The texts give the reasons and may be empty."""
+    """The traits that a choice has, requires and excludes. The texts state the reasons and may be empty."""
 
     has: frozenset[Trait] = frozenset()
     needs: Mapping[Trait, str] = MappingProxyType({})
@@ -147,7 +147,7 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
     """Raise for the first choice that excludes a trait of another choice, or requires a trait that no other choice has.
-    `solvers` are those that the message may recommend instead."""
+    The message may recommend other `solvers`."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():
             for other in choices:

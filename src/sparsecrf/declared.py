@@ -27,7 +27,7 @@ class Declared:
         capabilities: Capabilities | None = None,
     ) -> None:
         """`choices`: the allowed values; the command rejects others. `panel`: the section of the help. `parse` converts
-        the typed text to a value. `capabilities`: the capabilities of a run in which the option is not at its
+        the typed text to a value. `capabilities`: the capabilities of a run in which the option differs from its
         default."""
         self.help, self.names, self.metavar, self.panel = help, names, metavar, panel
         self.min, self.max, self.choices = min, max, choices

@@ -1,7 +1,7 @@
 """Defaults that several functions, estimators and commands share. This module imports nothing, because the command line
 loads it at startup.
 
-tests/estimators/test_defaults.py compares every signature and every option of the command line with them.
+tests/estimators/test_defaults.py compares every signature and every command-line option with these defaults.
 """
 
 # benchmarks/record/penalties.md lists the data on which the penalties were chosen and checked.

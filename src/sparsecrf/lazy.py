@@ -1,4 +1,4 @@
-"""What is computed or imported only when it is needed.
+"""Values and objects that are computed or imported only when needed.
 
 `lazy` is a property that is computed when it is first read, without a lock.
 
@@ -6,7 +6,7 @@
 property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
 the same result.
 
-`registered` imports the objects of a registry whose names the command line must know before it can import them.
+`registered` imports the objects of a registry; the command line lists their names without importing them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class lazy(Generic[T]):
 
 
 def registered(package: str, places: Mapping[str, str]) -> dict[str, Any]:
-    """The objects at these places, each a module of a package and a name in it, such as "sgd.SGD"."""
+    """The objects at these locations: a module of the package and a name in it, such as "sgd.SGD"."""
     found = {}
     for key, place in places.items():
         module, _, name = place.partition(".")

@@ -18,7 +18,7 @@ from sparsecrf.tables import html_table, text_table
 
 @dataclass(frozen=True)
 class ChunkScore:
-    """Numbers of chunks and their rates. A predicted chunk is correct if a gold chunk has the same tokens and type."""
+    """Counts of chunks and their rates. A predicted chunk is correct if a gold chunk has the same tokens and type."""
 
     gold: int
     predicted: int
@@ -39,7 +39,7 @@ class ChunkScore:
         return 2 * p * r / (p + r) if p + r > 0 else 0.0
 
     def as_dict(self) -> dict[str, float]:
-        """The rates and numbers as JSON values."""
+        """The rates and counts as JSON values."""
         rates = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**rates, "gold": self.gold, "predicted": self.predicted, "correct": self.correct}
 
@@ -82,7 +82,7 @@ class Evaluation:
         return f"{tokens}; {sequences}" + ("" if self.f1 is None else f"; F1 {self.f1:.2f}")
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """A line for each type of chunk, or for each label, and a line for the total."""
+        """The header and the rows: a row for each type of chunk and for the total, or a row for each label."""
         chunks = self.chunks
         scores = {**self.labels} if chunks is None else {**self.types, "all": chunks}
         rows = [
@@ -291,7 +291,7 @@ _END = object()
 
 def _texts(labels: Any, column: str, i: int) -> list[str]:
     if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
-        hint = "one sequence is [[...]]"
+        hint = "pass a single sequence as [[...]]"
         raise InputError(f"sequence {i + 1}, {column}: expected a list of labels, found {labels!r:.60}; {hint}")
     return [label if isinstance(label, str) else _text(label, column, i, t) for t, label in enumerate(labels)]
 

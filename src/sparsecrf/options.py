@@ -39,7 +39,7 @@ Rho1Choice: TypeAlias = float | Literal["small", "auto"]
 
 
 def number_or(*words: str) -> Callable[[Any], Any]:
-    """Makes the function that converts the text of an option whose value is a number of at least 0 or one of these
+    """Make the function that converts the text of an option whose value is a number of at least 0 or one of these
     words."""
     expected = " or ".join([", ".join(["a number of at least 0", *words[:-1]]), words[-1]])
 
@@ -71,8 +71,8 @@ def parsed_order(given: str | int | None) -> int | None:
 
 
 def option(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
-    """Make a field of a dataclass that is an option. `declared` is its help text, or an option declared elsewhere. The
-    name of the field gives its name on the command line; a field without a default (`...`) is an argument. `how` is as
+    """Make a dataclass field that is an option. `declared` is its help text, or an option declared elsewhere. The name
+    of the field determines its name on the command line; a field without a default (`...`) is an argument. `how` is as
     for `Declared`."""
     made = declared if isinstance(declared, Declared) else Declared(declared, *names, **how)
     return field(metadata={"declared": made}) if default is ... else field(default=default, metadata={"declared": made})
@@ -116,7 +116,7 @@ PRIOR = Capabilities(
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options that go to both `fit` and `path`, under the same names."""
+    """Options that are passed to both `fit` and `path`, under the same names."""
 
     solver: str = option(SOLVER, f"One of {', '.join(SOLVERS)}.", metavar="NAME", choices=tuple(SOLVERS))
     penalty: str = option(
@@ -138,7 +138,7 @@ class ModelOptions:
     order: int | None = option(
         ORDER,
         "Longest label n-gram that features may contain, or none for no limit. Above 2, n-grams come from the T... "
-        "lines of the template, or are plain label n-grams if it has none. Supported by the solvers auto, owlqn, "
+        "lines of the template, or are plain label n-grams if it contains none. Supported by the solvers auto, owlqn, "
         "lbfgs, fista and sgd-l1.",
         metavar="K|none",
         parse=parsed_order,
@@ -152,13 +152,13 @@ class ModelOptions:
     )
     label_parts: str | None = option(
         None,
-        "Let labels share weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
+        "Let labels share the weights of their parts. RULE is a separator such as '|', ud (part of speech, then "
         "feature=value) or bio. Not supported by the solvers dual, sbcd and cd.",
         metavar="RULE",
     )
     class_pairs: bool = option(
         False,
-        "With --label-parts, also learn weights of pairs of classes. Labels with the same first part (the part of "
+        "With --label-parts, also learn weights for pairs of classes. Labels with the same first part (the part of "
         "speech, for ud) form a class. Cannot be combined with --order above 2, --dask or --shard-tokens.",
     )
     threads: int = option(0, THREADS)
@@ -181,7 +181,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class FitOptions(ModelOptions):
-    """Options that go to `sparsecrf.fit` unchanged, under the same names."""
+    """Options that are passed to `sparsecrf.fit` unchanged, under the same names."""
 
     rho1: Any = option(
         RHO1,

@@ -20,7 +20,7 @@ AVERAGES = ("macro", "weighted")  # averages for label_f1_score
 
 
 def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
-    """The share of tokens whose label is right; `sample_weight` has a number for each sequence or for each token."""
+    """The share of tokens with the right label; `sample_weight` contains a number for each sequence or each token."""
     right = total = 0.0
     for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):
         weights = weight if hasattr(weight, "__iter__") else [weight] * len(gold)
@@ -32,7 +32,7 @@ def token_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = No
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels, sample_weight: Any = None) -> float:
-    """The share of sequences whose labels are all right; `sample_weight` has a number for each sequence. Sequences
+    """The share of sequences whose labels are all right; `sample_weight` contains a number for each sequence. Sequences
     whose gold labels are all None or sets do not count."""
     right = total = 0.0
     for gold, predicted, weight in _in_step(y_true, y_pred, sample_weight):

@@ -89,7 +89,7 @@ def test_attributes_of_their_own(program):
         ("label -m m test.txt --coverage 0.999", 1, "calibrated on at least 999 sentences"),
         ("calibrate m few.txt", 1, "few.txt: expected at least 19 sentences"),
         ("calibrate m empty.txt", 1, "found 0"),
-        ("calibrate m new.txt", 1, "new.txt, sequence 0, token 0: expected a label that the model knows"),
+        ("calibrate m new.txt", 1, "new.txt, sequence 0, token 0: expected a label of the model"),
         ("calibrate m missing.txt", 1, "missing.txt"),
         ("calibrate m held.txt -o held.txt", 1, "this file is also an input"),
         ("calibrate held.txt held.txt", 1, "held.txt"),

@@ -52,7 +52,8 @@ def test_path(files):
 def test_path_without_dev_data_says_that_it_chooses_none(files):
     done = files("path", "train.txt", "-t", "t.txt", "-o", "g", "--n-rho", "2")
     assert re.search(
-        r"g: 2 models in .* s; no best model was chosen: that needs held-out labelled data \(--dev\)", done.err
+        r"g: 2 models in .* s; no best model was chosen, because that requires held-out labelled data \(--dev\)",
+        done.err,
     )
     assert "best.safetensors" not in {file.name for file in (files.directory / "g").iterdir()}
 

@@ -187,7 +187,7 @@ def test_predictions_as_gold_labels(run):
     Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]")).save("m")
     status, _, err = run("a X X\nb Y Y\n\n" * 600, "-m", "m")
     assert status == 0
-    assert "warning: labelled.txt: all 1,200 gold labels are as the model predicts; if `label` wrote them" in err
+    assert "warning: labelled.txt: all 1,200 gold labels equal the predicted labels; if `label` wrote them" in err
     assert run("a X X\nb Y Y\n\n" * 400, "-m", "m")[2] == ""
 
 

@@ -34,7 +34,7 @@ def test_train_scores_dev_data_as_eval_does(files, way):
     done = files("train", "train.txt", "--features", "words", "-m", "m", "--dev", "dev.txt", "--json", *way)
     found, expected = json.loads(done.out), evaluated(files, "m")
     assert f"chunk F1 {expected['f1']:.2f} % (precision 66.67, recall 66.67)" in done.err
-    assert "dev.txt: 1 of 8 tokens have labels that the training data do not have, and count as wrong: 'B-ORG'" in (
+    assert "dev.txt: 1 of 8 tokens have labels that do not occur in the training data and count as wrong: 'B-ORG'" in (
         done.err
     )
     assert found["dev_error"] == pytest.approx(expected["token_error"])
@@ -77,7 +77,7 @@ def test_missing_labels_do_not_count_and_are_not_named(files):
     files.write(some_txt=OTHER.replace("cat B-X", "cat ?"))
     arguments = ["--features", "words", "-m", "m", "--dev", "some.txt", "--missing", "?"]
     done = files("train", "train.txt", *arguments)
-    assert "some.txt: 1 of 7 tokens have labels that the training data do not have" in done.err
+    assert "some.txt: 1 of 7 tokens have labels that do not occur in the training data" in done.err
     assert "chunk F1 50.00 % (precision 50.00, recall 50.00)" in done.err
 
 
@@ -104,7 +104,7 @@ def test_an_estimator_scores_dev_data_by_their_own_labels():
     X, y = sequences(SENTENCES * 5)
     X_dev, y_dev = sequences(OTHER)
     expected = re.escape(
-        "dev: 1 of 8 tokens have labels that the training data do not have, and count as wrong: 'B-ORG'"
+        "dev: 1 of 8 tokens have labels that do not occur in the training data and count as wrong: 'B-ORG'"
     )
     for scoring, best in (("auto", 200 / 3), ("token_accuracy", 87.5), ("sequence_accuracy", 200 / 3)):
         with pytest.warns(UserWarning, match=expected) as warned:

@@ -51,7 +51,7 @@ def test_input_of_another_kind(program, format, same, unlike):
     assert program("train", "train.txt", "--format", format, "-m", "m", *penalties).status == 0
     done = program("label", "-m", "m", "unlike.txt")
     assert done.status == 0  # it is labelled all the same
-    assert f"unlike.txt: the model knows {15 if format == 'jsonl' else 1} of the " in done.err
+    assert f"unlike.txt: the model contains {15 if format == 'jsonl' else 1} of the " in done.err
     assert REMARK in done.err
     assert REMARK in program("label", "-m", "m", stdin=unlike.encode()).err
     assert REMARK not in program("label", "-m", "m", "unlike.txt", "-q").err

@@ -120,7 +120,7 @@ def test_start_and_rare(program):
     assert done.status == 0, done.err
     assert Model.load("c").label(["lynx", "RUNS"]) == ["N", "V"]
     refused = program("train", "train.txt", "-m", "d", "--init", "a", "--cache", "folder")
-    assert "--cache does not support word vectors (--vectors, or those of the model of --init)" in refused.err
+    assert "--cache does not support word vectors (--vectors, or vectors of the --init model)" in refused.err
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_parts_of_labels():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("words", "expected a separator such as '|', 'bio' or 'ud', a table or a function, found 'words'"),
+        ("words", "expected a separator such as '|', 'bio' or 'ud', a mapping or a function, found 'words'"),
         ("", "found ''"),
         (3, "found 3"),
         (lambda label: label, "expected several parts of 'a', found 'a'"),

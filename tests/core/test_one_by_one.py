@@ -112,7 +112,7 @@ def test_unknown_mappings_are_told_once(monkeypatch):
     crf = CRF(rho1=0.1).fit([[{"w": "a"}, {"w": "b"}]] * 20, [["A", "B"]] * 20)
     again = CRF.from_model(crf.model_)
     monkeypatch.setattr("sparsecrf.estimators.answering.QUICK_TOKENS", 3)
-    with pytest.warns(UserWarning, match="expected attributes that the model knows") as told:
+    with pytest.warns(UserWarning, match="expected attributes of the model") as told:
         again.predict([[{"v": "a"}]] * 20)
     assert len(told) == 1
     with warnings.catch_warnings():

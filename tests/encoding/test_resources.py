@@ -221,7 +221,7 @@ def test_mistakes():
         Resource.lexicon("x", "nowhere.txt")
     with pytest.raises(InputError, match="expected text without tabs and line breaks"):
         Resource.lexicon("x", ["a\tb"])
-    with pytest.raises(InputError, match="expected a file to refer to, found list"):
+    with pytest.raises(InputError, match="expected a file for store=False, found list"):
         Resource.lexicon("x", ["a"], store=False)
     with pytest.raises(InputError, match=r"expected.*file.*list.*mapping.*found int"):
         Resource.lexicon("x", 3)

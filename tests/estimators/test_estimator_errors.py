@@ -69,7 +69,7 @@ def test_nothing_is_answered_before_training(method):
             [["a", "b"]],
             [["A", np.nan]],
             {},
-            "position 1: expected a label .*found nan; give None where it is not known",
+            "position 1: expected a label .*found nan; give None where the label is unknown",
         ),
         ([[], ["b"]], [[], [7.5]], {}, "sequence 1, position 0: expected a label"),
         ([], [], {}, "expected at least one sequence"),
@@ -163,17 +163,17 @@ def test_a_template_of_one_line(tmp_path, monkeypatch):
     X, y = [[["a"], ["b"]]], [["A", "B"]]
     assert CRF(template="U:%x[0,0]").fit(X, y).model_.template.text == "U:%x[0,0]"
     for name in ("words.txt", "template.txt", "Tagging", "B.txt", "Unigrams"):  # T, B and U begin a line of a template
-        with pytest.raises(InputError, match=f"found '{name}', and there is no file of this name$"):
+        with pytest.raises(InputError, match=f"found '{name}', but there is no file with this name$"):
             CRF(template=name).fit(X, y)
-    with pytest.raises(InputError, match=r"no file of this name \(did you mean features='tagging'\?\)"):
+    with pytest.raises(InputError, match=r"no file with this name \(did you mean features='tagging'\?\)"):
         CRF(template="tagging").fit(X, y)
-    with pytest.raises(InputError, match=r"no file of this name, and it is not a valid template \(template, line 1"):
+    with pytest.raises(InputError, match=r"no file with this name, and it is not a valid template \(template, line 1"):
         CRF(template="X:%x[0,0]").fit(X, y)
     assert CRF(template="U01").fit(X, y).model_.template.text == "U01"
     (tmp_path / "words.txt").write_text("U1:%x[0,0]\n")
     for template in ("words.txt", tmp_path / "words.txt"):
         assert CRF(template=template).fit(X, y).model_.template.text == "U1:%x[0,0]\n"
-    with pytest.raises(InputError, match=r"template: expected.*lines.*name.*file.*found 3"):
+    with pytest.raises(InputError, match=r"template: expected a file name.*lines.*Template.*found 3"):
         CRF(template=3).fit(X, y)
     with pytest.raises(InputError, match=r"^template, line 2, column 1: expected a line"):
         CRF(template="U\nX\n").fit(X, y)

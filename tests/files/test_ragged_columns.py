@@ -88,7 +88,7 @@ def test_what_a_cluster_does_not_read(options, expected, program):
         (["train", "a.crfsuite", "-m", "new", "--ragged"], "--ragged: expected column files, found CRFsuite files"),
         (["label", "-m", "m", "one.txt", "--ragged"], "line 1: expected at least 2 columns, found 1"),
         (["label", "-m", "m", "two.txt", "--ragged", "--force"], "line 1: expected at least 3 columns, the label last"),
-        (["eval", "two.txt", "-m", "m", "--ragged"], "expected 2 columns of observations or more and, last, the gold"),
+        (["eval", "two.txt", "-m", "m", "--ragged"], "expected at least 2 columns before the gold label"),
         (["eval", "one.txt", "--ragged"], "expected at least 2 columns"),
     ],
 )

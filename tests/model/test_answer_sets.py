@@ -239,13 +239,13 @@ def test_wrong_calibration_data(fitted):
     before = crf.model_
     with pytest.raises(InputError, match="calibration: expected at least 19 sentences"):
         crf.calibrate(X[:18], y[:18])
-    with pytest.raises(InputError, match=r"sequence 1, token 0: expected a label that the model knows .*found 'NEW'"):
+    with pytest.raises(InputError, match=r"sequence 1, token 0: expected a label of the model .*found 'NEW'"):
         crf.calibrate(X[:20], [y[0], ["NEW", *y[1][1:]], *y[2:20]])
     with pytest.raises(InputError, match=r"sequence 0, token 0: .*found none"):
         crf.calibrate(X[:20], [[None, *y[0][1:]], *y[1:20]])
     for several in ({"O", "B-PER"}, ["O"]):
         for calibrate in (crf.calibrate, crf.model_.calibrated):
-            with pytest.raises(InputError, match=r"sequence 0, token 0: expected a label that .*found [{[]'"):
+            with pytest.raises(InputError, match=r"sequence 0, token 0: expected a label of .*found [{[]'"):
                 calibrate(X[:20], [[several, *y[0][1:]], *y[1:20]])
     with pytest.raises(InputError, match="sequence 0"):
         crf.calibrate(X[:20], [y[0][:-1], *y[1:20]])

@@ -144,9 +144,9 @@ def test_a_matrix_for_a_model_without_weights():
 
 def test_mappings_without_a_known_attribute(of_text):
     for model in (of_text.model_, as_loaded(of_text)):
-        with pytest.warns(UserWarning, match="expected attributes that the model knows, found none in any mapping"):
+        with pytest.warns(UserWarning, match="expected attributes of the model, found none in any mapping"):
             model.label([{"word": "the"}, {"word": "dog"}])
-    with pytest.warns(UserWarning, match="expected attributes that the model knows"):
+    with pytest.warns(UserWarning, match="expected attributes of the model"):
         CRF.from_model(as_loaded(of_text)).predict([[{"word": "the"}], [{"word": "dog"}]])
 
 
@@ -165,7 +165,7 @@ def test_text_and_lists_without_a_known_attribute(of_text):
     """Of some tokens: a few may be new. It is said once."""
     X, y = [[["w=the"], ["w=dog"]], [["w=dogs"]]], [["D", "N"], ["N"]]
     of_lists = CRF(rho1=0.01).fit(X, y)
-    message = "expected attributes that the model knows, found none in any of 21 tokens, the first of them"
+    message = "expected attributes of the model, found none in any of 21 tokens, the first of them"
     for crf, tokens in ((of_text, ["w=the", "w=dog", "w=x"] * 7), (of_lists, ["the", "dog", "x"] * 7)):
         lists = [[token] for token in tokens]
         for given in (tokens, tokens if crf is of_text else lists):

@@ -355,7 +355,7 @@ def test_labels_that_are_no_text():
         (GOLD, PREDICTED[:1], r"expected.*many sequences.*y_pred.*found only 1 in y_pred"),
         (GOLD[:1], PREDICTED, "found only 1 in y_true and more in y_pred"),
         (GOLD, [["O"], ["O"]], "sequence 1: expected 3 predicted labels"),
-        (["A", "B"], ["A", "B"], "sequence 1, gold: expected a list of labels, found 'A'; one sequence is"),
+        (["A", "B"], ["A", "B"], "sequence 1, gold: expected a list of labels, found 'A'; pass a single sequence as"),
         ([1, 2], [1, 2], "sequence 1, gold: expected a list of labels, found 1"),
         ([["A", None]], [["A", "A"]], "sequence 1, gold token 2: expected a label, found None"),
     ],

@@ -20,7 +20,7 @@ TRAIN = "in O\nRome B-LOC\n\nBob B-PER\nSmith I-PER\nran O\n\nthe O\ncat O\n\n" 
 # Six gold labels are known; the training data do not have that of "ox".
 DEV = "in ?\nRome O|B-LOC\nran B-LOC\n\nBob B-PER\nSmith ?\nran O\n\nBob B-PER\nLee I-PER\nox B-ORG\n\nRome ?\n\n"
 READING = ("--features", "words", "--missing", "?", "--label-sets", "|", "--rho2", "0.1")
-WARNING = "ignore:.*labels that the training data do not have"
+WARNING = "ignore:.*labels that do not occur in the training data"
 
 
 def label(text):
@@ -95,7 +95,7 @@ def test_eval(program):
     found = json.loads(done.out)
     assert (found["token_error"], found["f1"]) == pytest.approx(counted(Model.load("m").label))
     assert (found["tokens"], found["sequences"]) == (6, 3)
-    assert "1 of 6 tokens have gold labels that the model does not know, and count as wrong: 'B-ORG'" in done.err
+    assert "1 of 6 tokens have gold labels that are not in the model and count as wrong: 'B-ORG'" in done.err
     program.write(both_txt=program("label", "dev.txt", "-m", "m").out)
     assert json.loads(program("eval", "both.txt", *options).out) == found
 
@@ -106,7 +106,7 @@ def test_eval_and_report_know_the_marks_of_the_training_data(program):
     error, f1 = counted(Model.load("m").label)
     found = json.loads(program("eval", "dev.txt", "-m", "m", "--json").out)
     assert (found["tokens"], found["token_error"], found["f1"]) == (6, pytest.approx(error), pytest.approx(f1))
-    with pytest.warns(UserWarning, match="1 of 6 tokens have gold labels that the model does not know"):
+    with pytest.warns(UserWarning, match="1 of 6 tokens have gold labels that are not in the model"):
         page = sentence_data(Model.load("m"), "dev.txt", 10, Names())
     assert (page["scores"]["tokens"], page["scores"]["token_error"]) == (6, pytest.approx(error))
     assert page["names"][-2:] == [START, "B-ORG"], "neither ? nor a set is a label"

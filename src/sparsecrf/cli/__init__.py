@@ -1,7 +1,7 @@
 """The command line: `sparsecrf COMMAND`. Each command is in its own file, and its imports happen when it runs.
 
-`label` starts without the parser of the other commands (`quick.py`), because that parser takes longer to import than a
-sentence takes to label.
+`label` starts without the parser of the other commands (`quick.py`), because importing that parser takes longer than
+labelling a sentence.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ def main() -> None:
 
 
 def _of_memory(error: BaseException) -> str | None:
-    """The message of an out-of-memory error; None for other errors. An error of a library that cannot be loaded has
-    more lines."""
+    """The message of an out-of-memory error; None for other errors. If a library cannot be loaded, the message has
+    several lines."""
     if isinstance(error, MemoryError):
         return str(error) or "out of memory"
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if any(words in line for words in _WITHOUT_MEMORY)), None)
 
 
-#: Messages of the system if there is too little memory to start a thread or to load a library.
+#: System messages if there is too little memory to start a thread or to load a library.
 _WITHOUT_MEMORY = ("new thread", "failed to map segment", "annot allocate memory", "cannot apply additional memory")
 
 

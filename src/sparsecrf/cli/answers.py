@@ -1,4 +1,4 @@
-"""Labels pieces of input, including input with invalid sequences."""
+"""Labels pieces of input that may contain invalid sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsecrf.progress import say
 
 
 class OnError(str, Enum):
-    """What to do with a sequence that cannot be labelled."""
+    """The treatment of a sequence that cannot be labelled."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -26,7 +26,7 @@ class Answers:
     def __init__(
         self, label: Callable[[Piece], bytes], format: Format, charset: Charset, source: str, on_error: OnError
     ) -> None:
-        """`label` takes whole sequences, in UTF-8 or as arbitrary bytes; errors call the input `source`."""
+        """`label` takes whole sequences, in UTF-8 or as arbitrary bytes; error messages call the input `source`."""
         self.label, self.format, self.charset, self.source, self.on_error = label, format, charset, source, on_error
 
     def __call__(self, piece: Piece) -> bytes:
@@ -48,7 +48,7 @@ class Answers:
         return self.charset.encoded(self.label(self.charset.decoded(piece, self.source)), self.source)
 
     def _one(self, piece: Piece) -> bytes:
-        """Label one sequence. The output is empty, such as a blank line, if it cannot be labelled."""
+        """Label one sequence. If this fails, return an empty answer, such as a blank line."""
         try:
             return self._labelled(piece)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""`sparsecrf audit`: finds labels of a data set that are probably wrong."""
+"""`sparsecrf audit`: finds labels in a data set that are probably wrong."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class By(str, Enum):
 
 
 class Unit(str, Enum):
-    """What to rank."""
+    """The unit to rank."""
 
     TOKEN = "token"
     SPAN = "span"
@@ -43,11 +43,11 @@ class Unit(str, Enum):
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How the data are split, how models are trained, and how labels are judged."""
+    """Options for splitting the data, training the models and judging the labels."""
 
     folds: int = option(5, "Number of folds; each is judged by a model trained on the others.", metavar="N", min=2)
     by: By = option(
-        By.SENTENCE, "What to keep together in one fold: sentences, or documents, which begin with -DOCSTART-."
+        By.SENTENCE, "Unit to keep together in one fold: sentence, or document, which begins with -DOCSTART-."
     )
     rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights.", metavar="X", min=0)
     rho2: float = option(RHO2, RHO2_OPTION)
@@ -68,13 +68,13 @@ def audit(
             help="File to write; may be given more than once. The suffix determines the format: .jsonl, one object per "
             "token; .tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence "
             "for either label; anything else, the data with two more columns, the suggested label and the score. By "
-            f"default, a table of the {_SHOWN} most suspicious is printed to standard output.",
+            f"default, a table of the {_SHOWN} most suspicious labels is printed to standard output.",
         ),
     ] = None,
     unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
     scheme: Annotated[
         Scheme,
-        typer.Option(help="How labels encode spans, as for eval. With runs, each run of equal labels is a span."),
+        typer.Option(help="Span encoding of the labels, as for eval. With runs, each run of equal labels is a span."),
     ] = Scheme.AUTO,
     top: Annotated[
         int | None,
@@ -90,9 +90,10 @@ def audit(
 ) -> None:
     """Rank the labels of a data set by how likely they are to be wrong.
 
-    The data are divided into folds. Each fold is judged by a model that was trained on the others: how probable the
-    given label is, with and without the labels around it, and which label would be better. Check the first labels by
-    hand. An interrupted run (Ctrl-C, SIGTERM) writes the results of the finished folds and exits with status 130.
+    The data are divided into folds. Each fold is judged by a model that was trained on the other folds. The model
+    computes the probability of each label, with and without the labels around it, and suggests a better one. Check the
+    top-ranked labels by hand. An interrupted run (Ctrl-C, SIGTERM) writes the results of the finished folds and exits
+    with status 130.
     """
     from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.reading import recipe_for

@@ -33,17 +33,17 @@ def calibrate(
         bool,
         typer.Option(
             "--json",
-            help="Print how many sentences each calibration used, and the share whose best labels are right.",
+            help="Print the number of sentences in each calibration, and the share whose best labels are right.",
         ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Calibrate a model, so that `label --coverage` and `predict_set` give sets of answers that contain the right one
-    with the probability you ask for.
+    """Calibrate a model, so that `label --coverage` and `predict_set` return sets of answers that contain the right
+    answer with the requested probability.
 
     Weights and predicted labels do not change; the file is replaced at the end. The guarantee holds for sentences
     drawn like those of DATA, which must not be among the training data. You need at least 19 sentences; with a few
-    hundred, the coverage is within a point or two of what you ask for.
+    hundred, the coverage is within a point or two of the requested coverage.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.files.text import name_of
@@ -67,7 +67,7 @@ def calibrate(
     right = found.n - found.missed[0] if found.score[0] == 0 else 0
     say(f"{name_of(output or model)}: calibrated on {found.n:,} sentences", quiet=quiet)
     say(f"the best labels are right for {100 * right / found.n:.1f} % of them", quiet=quiet)
-    say(f"you can ask for a coverage of up to {found.n / (found.n + 1):.4f}", quiet=quiet)
+    say(f"you can request a coverage of up to {found.n / (found.n + 1):.4f}", quiet=quiet)
     if as_json:
         counts = {kind: record["n"] for kind, record in made.training[KEY].items()}
         typer.echo(json.dumps({**counts, "best_right": right / found.n}))

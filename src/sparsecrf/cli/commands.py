@@ -1,4 +1,4 @@
-"""All commands of the program, with their help and examples."""
+"""The commands of the program, with their help and examples."""
 
 from __future__ import annotations
 

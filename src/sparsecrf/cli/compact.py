@@ -27,19 +27,20 @@ def compact(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Count the sentences of this file whose predicted labels stay the same. It has the model's format, "
-            "with or without labels.",
+            help="Count the sentences in this file whose predicted labels stay the same. The file must be in the "
+            "model's format, with or without labels.",
             metavar="FILE",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print sizes, error and counts as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a model with rounded weights and short names: about a quarter of the size, opened like any other model.
+    """Write a model with rounded weights and packed names. The file is about a quarter of the size and opens like any
+    other model.
 
-    No weight changes by more than the error that is printed. With --data, every sentence is labelled before and after,
-    and the command prints for how many of them rounding provably cannot change the labels: their best label sequence
-    leads by more than all rounding errors combined.
+    No weight changes by more than the printed error. With --data, every sentence is labelled with both models, and the
+    command counts the sentences whose labels provably cannot change, because their best label sequence leads by more
+    than all rounding errors combined.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.contrib.convert.foreign import open_model

@@ -67,13 +67,13 @@ def _write(target: str, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-#: Data can be converted from any format to any other, by --from and --to; a field may follow the name: conllu:xpos.
+#: --from and --to accept any two different data formats; a field may follow the name: conllu:xpos.
 _DATA = [*permutations(FORMATS, 2)]
-#: Formats whose files have only tokens and labels, so rewriting one with other labels loses nothing.
+#: Formats whose files contain only tokens and labels, so rewriting a file with other labels loses nothing.
 _WITH_NOTHING_ELSE = ("columns", "tokens")
 _ONE_OF = f"{', '.join(CODES[:-1])} or {CODES[-1]}"
-#: The models that can be converted, by --from and --to. Both options together determine what a file is: a crfsuite file
-#: that is converted to sparsecrf is a model, but one that is converted to columns is data.
+#: Conversions of models, by --from and --to. Both options together determine the kind of a file: a crfsuite file that
+#: is converted to sparsecrf is a model, but a crfsuite file that is converted to columns is data.
 _MODELS: dict[tuple[str, str], Conversion] = {
     ("crfsuite", "sparsecrf"): _model_from("crfsuite"),
     ("wapiti", "sparsecrf"): _model_from("wapiti"),
@@ -99,16 +99,16 @@ def convert(
     chunks: Annotated[
         str | None,
         typer.Option(
-            help=f"For data, write chunk labels in this scheme, {_ONE_OF}. Then --from and --to may both be columns "
-            "or both tokens.",
+            help=f"For data, write chunk labels in this scheme, {_ONE_OF}. In this case, --from and --to may both be "
+            "columns or both be tokens.",
             metavar="SCHEME",
         ),
     ] = None,
     boundary: Annotated[
         str,
         typer.Option(
-            help="How the template names cells beyond the ends of a sequence: like crf++ (_B-1, _B+1) or wapiti (_x-1, "
-            "_x+1).",
+            help="Names of the template's cells beyond the ends of a sequence, as in crf++ (_B-1, _B+1) or wapiti "
+            "(_x-1, _x+1).",
             metavar="crf++|wapiti",
         ),
     ] = "crf++",

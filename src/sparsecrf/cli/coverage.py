@@ -34,7 +34,7 @@ class Covering:
         self._sets = SetFinder(model.training, model.labels, coverage, TOKENS if of_tokens else SEQUENCES, size)
         self._n_labels = len(model.labels)
         self._of_tokens, self._headers = of_tokens, headers
-        self.nbest = 1 if of_tokens else size + 1  #: sequences for `label_text` to write: one more than a set may have
+        self.nbest = 1 if of_tokens else size + 1  #: sequences for `label_text` to write: one above the maximum size
 
     def __call__(self, text: bytes) -> bytes:
         blocks = text.split(b"\n\n")[:-1]

@@ -29,7 +29,7 @@ def _data() -> None:
 def list_sets(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per data set.")] = False,
 ) -> None:
-    """List the public data sets that can be fetched: size, licence, content, source; `here`: already downloaded."""
+    """List the public data sets that can be fetched, with size, licence, content and source; `here`: downloaded."""
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import REGISTRY
 
@@ -102,7 +102,7 @@ def simulate(
     for path in write_all(output, texts):
         typer.echo(path)
     typer.echo(
-        f"a template and three files of {sequences:,} sequences, each {hmm.length} symbols with their hidden labels\n"
+        f"a template and three files with {sequences:,} sequences each: {hmm.length} symbols with hidden labels\n"
         f"Bayes error {100 * hmm.bayes_error():.2f} %: no model can do better",
         err=True,
     )
@@ -149,7 +149,7 @@ def clusters(
 ) -> None:
     """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.
 
-    Words that occur in the same contexts get the same cluster; prefixes of paths are larger clusters.
+    Words that occur in the same contexts get the same cluster; prefixes of paths denote larger clusters.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.encoding.clusters import word_clusters

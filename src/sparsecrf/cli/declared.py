@@ -1,4 +1,4 @@
-"""Options that several commands share, without Typer, for a command that must start quickly."""
+"""Options that several commands share, declared without Typer, so that `label` starts quickly."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _Labels: TypeAlias = Sequence[str | None]
 _Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels (None if unknown) and predicted labels
 _SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
 _MOST_LABELS = 50  # in a table
-_NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers stay whole
+_NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers are not cut off
 
 
 def evaluate(
@@ -41,10 +41,10 @@ def evaluate(
     scheme: Annotated[
         Scheme,
         typer.Option(
-            help="How labels encode chunks. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else "
-            "none. conlleval and iob1 accept labels in impossible places; iob2 and iobes ignore them. With grobid, "
-            "I-<x> begins a field and <x> continues it; with runs, each run of equal labels is a field; with none, "
-            "only tokens are scored."
+            help="Chunk encoding of the labels. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), "
+            "else none. conlleval and iob1 accept labels at invalid positions; iob2 and iobes ignore them. With "
+            "grobid, I-<x> begins a field and <x> continues it; with runs, each run of equal labels is a field; with "
+            "none, only tokens are scored."
         ),
     ] = Scheme.AUTO,
     format: ModelFormat = None,
@@ -94,8 +94,8 @@ def evaluate(
         say(f"sparsecrf: warning: {name_of(file)}: {remark}")
     if known is not None and evaluation.wrong_tokens == 0 and evaluation.tokens >= _ENOUGH:
         say(
-            f"sparsecrf: warning: {name_of(file)}: all {evaluation.tokens:,} gold labels are as the model predicts; if "
-            "`label` wrote them, leave out -m, which takes the last column for gold labels"
+            f"sparsecrf: warning: {name_of(file)}: all {evaluation.tokens:,} gold labels equal the predicted labels; "
+            "if `label` wrote them, leave out -m, which reads the last column as gold labels"
         )
     if documents is not None and (remark := documents.remark) is not None:
         say(remark)
@@ -104,7 +104,7 @@ def evaluate(
 def _evaluate(
     file: str, model: Model | None, scheme: Scheme, missing: str, label_sets: str, **reading: Any
 ) -> Evaluation:
-    """`reading` has the arguments gold, format, ragged, encoding and documents of `_label_sequences`."""
+    """`reading` contains the arguments gold, format, ragged, encoding and documents of `_label_sequences`."""
     from sparsecrf import InputError
     from sparsecrf.encoding.unknown_labels import certain
     from sparsecrf.files.text import name_of
@@ -131,7 +131,7 @@ def _label_sequences(
     encoding: str | None = None,
     documents: SeenDocuments | None = None,
 ) -> Iterator[_Pair]:
-    """Gold and predicted labels, sequence by sequence. `documents` looks at the input that a model labels."""
+    """Gold and predicted labels, sequence by sequence. `documents` inspects the input that a model labels."""
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import format_named, format_of
     from sparsecrf.files.charset import UTF8, Charset, decoded
@@ -219,8 +219,8 @@ _SEVERAL = 4  # labels
 
 
 def _columns_share_labels(evaluation: Evaluation) -> bool:
-    """Whether another column was not taken for gold labels: a column of words shares almost no labels with predicted
-    ones (the word O may occur), and a column of tags at most O."""
+    """Whether the two columns share enough labels to be gold and predicted labels. A column of words shares almost none
+    with predicted labels (the word O may occur), and a column of tags shares at most O."""
     gold, predicted = ({pair[k] for pair in evaluation.confusion} for k in (0, 1))
     common = gold & predicted
     if len(common) <= 1 and min(len(gold), len(predicted)) >= _SEVERAL:
@@ -239,7 +239,7 @@ def _as_json(evaluation: Evaluation, n_confusions: int) -> dict[str, Any]:
 def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
     from rich.console import Console
 
-    # Types and labels may look like markup, so they are escaped.
+    # Types and labels may look like markup, so markup is turned off.
     console = Console(width=_NO_LIMIT, highlight=False, markup=False, emoji=False)
     console.print(_errors(evaluation))
     if (chunks := evaluation.chunks) is not None:
@@ -251,7 +251,7 @@ def _print_report(evaluation: Evaluation, n_confusions: int) -> None:
 
 
 def _table(title: str, n_text: int, *columns: str) -> Table:
-    """A table whose first `n_text` columns are text and whose others are numbers."""
+    """A table whose first `n_text` columns are text and whose other columns are numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -273,7 +273,7 @@ def _errors(evaluation: Evaluation) -> Table:
 
 
 def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
-    """The table with one line per type and one for the total, as conlleval prints them."""
+    """The table with one line per type and a line for the total, as conlleval prints them."""
     table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *_SCORES)
     for name, score in evaluation.types.items():
         table.add_row(name or "(no type)", *_row(score))

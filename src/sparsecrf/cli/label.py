@@ -50,17 +50,15 @@ def label(
             metavar="C",
         ),
     ] = None,
-    marginals: Annotated[
-        bool, Declared("Print the marginal probability of each label after it.", "--marginals")
-    ] = False,
+    marginals: Annotated[bool, Declared("After each label, print its marginal probability.", "--marginals")] = False,
     all_marginals: Annotated[
-        bool, Declared("Like --marginals, followed by every label:probability, most probable first.", "--all-marginals")
+        bool, Declared("Like --marginals, then every label:probability, most probable first.", "--all-marginals")
     ] = False,
     score: Annotated[
-        bool, Declared("Print a line before each label sequence: # rank, probability, score.", "--score")
+        bool, Declared("Before each label sequence, print a line: # rank, probability, score.", "--score")
     ] = False,
     token_scores: Annotated[
-        bool, Declared("Print the contribution of each position to the score after its label.", "--token-scores")
+        bool, Declared("After each label, print the contribution of its position to the score.", "--token-scores")
     ] = False,
     cost_factor: Annotated[
         float,
@@ -72,7 +70,7 @@ def label(
     ] = 1.0,
     force: Annotated[
         bool,
-        Declared("Keep the labels in the last column, and predict only those that the model does not know.", "--force"),
+        Declared("Keep the labels in the last column, and replace only labels that are not in the model.", "--force"),
     ] = False,
     constrain: Annotated[
         str | None,
@@ -86,7 +84,7 @@ def label(
     scheme: Annotated[
         Scheme,
         Declared(
-            "How labels encode spans, for --format jsonl and text, with the same choices as for eval. auto means "
+            "Span encoding of the labels, for --format jsonl and text, with the same choices as for eval. auto means "
             "chunks, or runs of equal labels if they do not look like chunks; with none, every token is a span.",
             "--scheme",
         ),
@@ -95,8 +93,8 @@ def label(
     tokenizer: Annotated[
         str | None,
         Declared(
-            "How to split running text (--format text, or jsonl) into tokens: words splits off punctuation, blanks "
-            "does not. The default is the tokenizer that best matches the tokens of the training data.",
+            "Tokenizer for running text (--format text, or jsonl): words splits off punctuation, blanks does not. The "
+            "default is the tokenizer that best matches the tokens of the training data.",
             "--tokenizer",
             metavar="|".join(TOKENIZERS),
             choices=tuple(TOKENIZERS),
@@ -108,8 +106,8 @@ def label(
     on_error: Annotated[
         OnError,
         Declared(
-            "What to do with a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
-            "bytes that cannot be decoded (and skip it if that does not help). Every failure is reported.",
+            "Treatment of a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
+            "bytes that cannot be decoded, and skip the sequence if that does not help. Every failure is reported.",
             "--on-error",
         ),
     ] = OnError.STOP,

@@ -1,4 +1,4 @@
-"""Ctrl-C and warnings in commands that run for a long time."""
+"""Ctrl-C and warnings in long-running commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closing hint of `sparsecrf train`: the most profitable next step for this run, in at most two lines."""
+"""The closing hint of `sparsecrf train`: the most useful next step for this run, in at most two lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CLUSTERS = (
 
 def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continued: bool) -> str | None:
     """A hint about the first of these that the run has not used: features, dev data, documents, penalties, resources.
-    None if it has used them all. `is_continued`: training started from a model and uses its features."""
+    None if the run used all of them. `is_continued`: training started from a model and uses its features."""
     if plain_columns(data) and not is_continued:
         return _FEATURES if data.n_columns == 1 else _COLUMNS
     # --rho1 auto supports neither a prior nor data in parts.
@@ -53,7 +53,7 @@ def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continue
 
 
 def plain_columns(data: Dataset) -> bool:
-    """Whether only the raw columns are features: there was no template, and no features were named."""
+    """Whether only the raw columns are features, because neither a template nor features were given."""
     from sparsecrf.encoding.template import Template
 
     if data.template is None or data.recipe.template is not None or data.recipe.features is not None:
@@ -62,7 +62,7 @@ def plain_columns(data: Dataset) -> bool:
 
 
 def ignored_columns(data: Dataset) -> str | None:
-    """A hint if ready-made features use fewer columns than the data have, else None."""
+    """A hint if ready-made features use fewer columns than the data contain, else None."""
     features, used = data.recipe.features, 0 if data.template is None else data.template.n_columns
     if features in (None, "documents") or not 0 < used < data.n_columns:
         return None

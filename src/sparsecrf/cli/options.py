@@ -18,7 +18,7 @@ from sparsecrf.options import option, options_of
 
 
 def as_typer(declared: Declared, names: tuple[str, ...] = ()) -> Any:
-    """An option or argument as Typer declares it; `names` are used if the option has no names of its own."""
+    """The Typer declaration of an option or argument; `names` are used if it declares no names."""
     names = declared.names or names
     if not names:
         return typer.Argument(help=declared.help, metavar=declared.metavar)
@@ -71,7 +71,7 @@ Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Labelled data to train on, and how to read them."""
+    """The labelled training data, and the options for reading them."""
 
     data: list[str] = option(
         ..., "Labelled data, one file or several; [bold]-[/bold] is standard input.", metavar="TRAIN"
@@ -108,33 +108,33 @@ class Inputs:
         metavar="NAME=FILE",
     )
     classes: list[str] | None = option(
-        None, "Any other table of words and classes; used like a lexicon.", panel="Data", metavar="NAME=FILE"
+        None, "Any other list of words and their classes; used like a lexicon.", panel="Data", metavar="NAME=FILE"
     )
     vectors: str | None = option(
         None,
         "Word vectors, used in addition to the features: text files of word2vec, GloVe or fastText (a word and its "
-        "numbers on each line), or a NumPy file. The model file contains them.",
+        "vector on each line), or a NumPy file. The model file contains the vectors.",
         panel="Data",
         metavar="FILE",
         capabilities=Capabilities(frozenset({Trait.DENSE}), refuses={Trait.IN_FOLDER: "", Trait.ON_CLUSTER: ""}),
     )
     dev: str | None = option(
         None,
-        "Held-out labelled data, to score the model and record the token error at every iteration or for every model.",
+        "Held-out labelled data for scoring the model and recording the token error of every iteration or model.",
         metavar="FILE",
         capabilities=has(Trait.DEV),
     )
     start: bool | None = option(
         None,
-        "Whether a start label precedes the first token of a sequence (CRF++, Wapiti and CRFsuite have none). The "
-        "default is yes, or the setting of the --init model.",
+        "Put a start label before the first token of a sequence (CRF++, Wapiti and CRFsuite use none). The default "
+        "is yes, or the setting of the --init model.",
         "--start/--no-start",
         panel="Data",
     )
     format: str | None = option(
         None,
         f"Format of the data. By default, the file name determines it ({_SUFFIXES}); otherwise it is {COLUMNS.name}. "
-        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD say where the labels are; documents are columns in "
+        "conllu:xpos (upos, feats, upos+feats) and jsonl:FIELD select the labels; documents are column files in "
         "which -DOCSTART- begins a document.",
         panel="Data",
         metavar="|".join(FORMATS),
@@ -155,18 +155,18 @@ class Inputs:
     )
     recipe: list[str] | None = option(
         None,
-        "Read options about data (format, features, lexicon, encoding, ...) from this TOML or JSON file, which "
-        "--save-recipe can write, or set one of them, such as refer=true. May be given more than once. Other options "
-        "override it.",
+        "Read data options (format, features, lexicon, encoding, ...) from this TOML or JSON file, which --save-recipe "
+        "can write, or set one of them, such as refer=true. May be given more than once. Other options take "
+        "precedence.",
         panel="Data",
         metavar="FILE|SETTING=VALUE",
     )
-    save_recipe: str | None = option(None, "Write the options about data to this file.", panel="Data", metavar="FILE")
+    save_recipe: str | None = option(None, "Write the data options to this file.", panel="Data", metavar="FILE")
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """How a command reports its progress and result."""
+    """Options for reporting the progress and result of a command."""
 
     plot: str | None = option(None, "Plot the progress of training to this .svg, .png or .pdf file.", metavar="FILE")
     json: bool = option(False, "Print the result as one JSON object on the last line of standard output.")
@@ -174,8 +174,8 @@ class ReportOptions:
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Convert a command for Typer. Its parameters may be dataclasses such as `Inputs`, each of whose fields is an
-    option, and may be declared without Typer, by `Declared`."""
+    """Convert a command for Typer. A parameter may be a dataclass such as `Inputs`, whose fields are options, or may be
+    declared by `Declared`, without Typer."""
     hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []

@@ -41,15 +41,15 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class PathOptions(ModelOptions):
-    """Options that go to `sparsecrf.path.path` unchanged, under the same names."""
+    """Options that are passed to `sparsecrf.path.path` unchanged, under the same names."""
 
     n_rho: int | None = option(
         None, f"Use a grid of N values of rho1 instead of a search (without --dev: {N_RHO}).", metavar="N", min=1
     )
     rho_min_ratio: float | None = option(
         None,
-        f"The smallest rho1 of a grid, relative to the largest. If it is not given, the grid ends at {RHO_MIN_RATIO:g} "
-        f"times the largest value, or at {RHO1:g}, the default of train, if that is smaller.",
+        f"The smallest rho1 of a grid, relative to the largest. By default, the grid ends at {RHO_MIN_RATIO:g} times "
+        f"the largest value, or at {RHO1:g} (the default of train) if that is smaller.",
         metavar="X",
         min=0,
         max=1,
@@ -85,8 +85,8 @@ def path(
     --n-rho or --rho-min-ratio, the values form a grid. With --rho2 search, pairs of rho1 and rho2 around the best are
     tried as well. Writes path.tsv, a model for each penalty, and best.safetensors: the model with the best score on
     --dev or, with --rho2 search, the smallest of the models that are nearly as good. An interrupted run (Ctrl-C,
-    SIGTERM) writes the models so far and exits with status 130; its last, unfinished model is the best only if there is
-    no other.
+    SIGTERM) writes the models so far and exits with status 130; the unfinished last model is chosen only if there is no
+    other.
     """
     from sparsecrf.cli.reading import read
     from sparsecrf.path import score_of
@@ -169,7 +169,7 @@ class _Models:
     score: Score
     threads: int
     points: list[Point] = field(default_factory=list)
-    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: rows of path.tsv, by number of the model
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)  #: rows of path.tsv, by model number
 
     def save(self, point: Point) -> None:
         """Write the model of a finished fit."""
@@ -262,7 +262,7 @@ def _cell(value: Any) -> str:
 def _closing(found: Path, output: str, seconds: float) -> str:
     text = f"{output}: {len(found)} models in {seconds:.1f} s"
     if found.best is None or found.scores is None:
-        return f"{text}; no best model was chosen: that needs held-out labelled data (--dev)"
+        return f"{text}; no best model was chosen, because that requires held-out labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
     return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} nonzero weights, {score}"

@@ -1,5 +1,5 @@
-"""`sparsecrf label` without Typer, whose import takes several times as long as importing Python and the core and
-loading a model together.
+"""`sparsecrf label` without Typer. Importing Typer takes several times as long as starting Python, importing the core
+and loading a model together.
 
 This module handles only valid, plainly spelled arguments. It leaves help, completion, unusual spellings and errors to
 Typer, so that each message exists once.
@@ -18,7 +18,7 @@ from sparsecrf.declared import Declared
 
 
 def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """The call that these arguments ask for; None to leave them to Typer."""
+    """The call for these arguments; None if Typer must handle them."""
     if not arguments or arguments[0] != "label" or "_SPARSECRF_COMPLETE" in os.environ:
         return None
     from sparsecrf.cli.label import label
@@ -28,7 +28,7 @@ def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
 
 
 def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, Any] | None:
-    """The keyword arguments for a command whose parameters are `Declared`; None to leave them to Typer."""
+    """The keyword arguments for a command whose parameters are `Declared`; None if Typer must handle them."""
     hints = {name: hint for name, hint in hints_of(command).items() if name != "return"}
     by_name = {name: key for key, hint in hints.items() for name in hint.__metadata__[0].names}
     places = [key for key, hint in hints.items() if not hint.__metadata__[0].names]

@@ -1,4 +1,4 @@
-"""Reads labelled data for the training commands, as a recipe says, into memory, a folder or a cluster."""
+"""Reads labelled data for the training commands, according to a recipe, into memory, a folder or a cluster."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def recipe_for(inputs: Inputs, init: Model | None = None) -> Recipe:
 
 @contextmanager
 def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads: int, quiet: bool) -> Iterator[Dataset]:
-    """Yield the data in memory, in a folder, or on a cluster; they exist within this context."""
+    """Yield the data in memory, in a folder, or on a cluster; they exist only within this context."""
     recipe = recipe_for(inputs, init)
     for option, given in (("--cache", run.cache), ("--dask", run.dask)):
         if given is not None and recipe.vectors is not None:
-            raise OptionError(f"{option} does not support word vectors (--vectors, or those of the model of --init)")
+            raise OptionError(f"{option} does not support word vectors (--vectors, or vectors of the --init model)")
     if run.dask is not None:
         with read_on_dask(inputs, recipe, run.dask, threads=threads, quiet=quiet) as data:
             yield _told(data, inputs)
@@ -166,7 +166,7 @@ def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, 
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
-    """A Dask client for a scheduler, or for N workers started here (local:N)."""
+    """A Dask client for a scheduler, or for N workers started on this machine (local:N)."""
     from distributed import Client, LocalCluster
 
     from sparsecrf.contrib.dask.cluster import TIMED_OUT, ClusterError

@@ -1,4 +1,4 @@
-"""Warnings about input that is unlike the training data, has no documents, or has a header."""
+"""Warnings about input that is unlike the training data, lacks documents, or contains a header."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _SHARE = 0.05
 def unknown_remark(
     model: Model, format: Format, charset: Charset, piece: Piece, source: str, *, ragged: bool
 ) -> str | None:
-    """A warning if the model knows almost none of the attributes of the first tokens of a file, else None.
+    """A warning if the model contains almost none of the attributes of the first tokens of a file, else None.
 
-    A model with few weights knows few attributes of any text, but then the text has many of the attributes that the
-    model knows. The warning therefore requires both shares to be small. `piece` is the first piece of the file.
+    A model with few weights contains few attributes of any text, but then many attributes of the model occur in the
+    text. The warning therefore requires both shares to be small. `piece` is the first piece of the file.
     """
     if model.vectors is not None or charset.is_bytes:
-        return None  # the model also knows words by their vectors; bytes are not text
+        return None  # the model also looks up the vectors of words; bytes are not text
     n_tokens, found, find = 0, set[str](), model.vocabulary.attributes.find
     try:
         for attributes in _sequences(model, format, charset.decoded(piece, source), source, ragged):
@@ -52,9 +52,9 @@ def unknown_remark(
     if n_tokens < _FEWEST or known >= _SHARE * min(len(found), len(model.vocabulary.attributes)):
         return None
     return (
-        f"sparsecrf: warning: {source}: the model knows {known:,} of the {len(found):,} different attributes of the "
-        f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? sparsecrf show lists what it "
-        "knows"
+        f"sparsecrf: warning: {source}: the model contains {known:,} of the {len(found):,} different attributes of the "
+        f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? `sparsecrf show` lists its "
+        "attributes"
     )
 
 
@@ -66,8 +66,8 @@ def name_remark(format: Format, output: str) -> str | None:
     if by_name is COLUMNS or by_name.suffix == written.suffix:
         return None
     return (
-        f"sparsecrf: warning: {output}: expected {by_name.title} data by the name, wrote {written.title} data; "
-        f"`sparsecrf convert {output} NEW --from {written.name} --to {by_name.name}` changes the format"
+        f"sparsecrf: warning: {output}: expected {by_name.title} data according to the name, wrote {written.title} "
+        f"data; `sparsecrf convert {output} NEW --from {written.name} --to {by_name.name}` changes the format"
     )
 
 
@@ -86,7 +86,7 @@ def tokenizer_remark(model: Model, format: Format, charset: Charset, first: Piec
 
 
 def _has_text(format: Records, charset: Charset, first: Piece, source: str) -> bool:
-    """Whether any record has running text; JSON lines may have tokens instead."""
+    """Whether any record contains running text; JSON lines may contain tokens instead."""
     try:
         return any(record.has_spans for record in format.records(charset.decoded(first, source), source, False))
     except InputError:
@@ -113,7 +113,7 @@ _FIRST_BYTES = 1 << 18  # number of bytes of a training file to look at
 
 
 def has_documents(file: str) -> bool:
-    """Whether the beginning of a training file has documents."""
+    """Whether the beginning of a training file contains documents."""
     if not os.path.isfile(file):
         return False
     with open(file, "rb") as opened:
@@ -121,7 +121,7 @@ def has_documents(file: str) -> bool:
 
 
 class SeenDocuments:
-    """Finds out whether a file that a model labels has documents, if the model expects them."""
+    """Checks whether a file contains documents, if the model that labels it expects them."""
 
     def __init__(self, format: Format, source: str) -> None:
         self._source, self._missing = source, isinstance(format, Documents)
@@ -157,8 +157,8 @@ _HEADER_BYTES = 1 << 20  # number of bytes of a file to look at
 
 
 def headers(data: Dataset, files: Sequence[str]) -> list[str]:
-    """A warning for each file whose first line looks like a header: its last cell and at least one other are common
-    column names, and no other line near the top has that label."""
+    """A warning for each file whose first line looks like a header: its last cell and at least one other cell are
+    common column names, and no other line near the top ends with the same cell."""
     if data.template is None or not data.recipe.reader.token_a_line:
         return []  # the files have no columns
     found = {file: cells for file in files if os.path.isfile(file) and (cells := _header(_beginning(file)))}
@@ -173,7 +173,7 @@ def header_remark(format: Format, first: Piece, source: str) -> str | None:
 
 def _remark(file: str, cells: list[str]) -> str:
     line = " ".join(cells)
-    names = "looks like names of columns, but column files have no header"
+    names = "looks like column names, but column files have no header"
     return f"{file}: the first line, {line!r:.60}, {names}: it was read as a token"
 
 

@@ -17,7 +17,7 @@ def report(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Labelled data, for scores and a list of sentences, with wrongly labelled ones first.", metavar="FILE"
+            help="Labelled data for scores and a list of sentences, wrongly labelled sentences first.", metavar="FILE"
         ),
     ] = None,
     format: ModelFormat = None,
@@ -40,8 +40,8 @@ def report(
 ) -> None:
     """Write an HTML page about a model: quality and errors (with --data), weights, transitions, training, certificate.
 
-    The page needs no other file and no network. Open it in any browser, or send it to someone. --try needs WebAssembly,
-    which wheels of releases have; [bold]sparsecrf serve[/bold] lets you type sentences without it.
+    The page needs no other file and no network. Open it in any browser, or send it to someone. --try needs the
+    WebAssembly build that release wheels contain; [bold]sparsecrf serve[/bold] lets you type sentences without it.
     """
     import os
     import shlex

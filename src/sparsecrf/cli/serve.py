@@ -50,10 +50,10 @@ def serve(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Label sentences over HTTP: POST /label takes JSON, GET / is a page to type into.
+    """Label sentences over HTTP: POST /label takes JSON, GET / returns a page for typing sentences.
 
-    Also GET /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is reloaded; the
-    old model answers until the new one is ready. On SIGTERM, the server answers pending requests and exits.
+    Also serves /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is reloaded;
+    the old model answers until the new one is ready. On SIGTERM, the server answers pending requests and exits.
     """
     try:
         from sparsecrf.contrib.serve import Limits, ServedModels
@@ -75,7 +75,7 @@ def serve(
 
 
 def _token(file: str | None) -> str | None:
-    """Reads the token from a file or the environment, because everyone on the machine can see the command line."""
+    """Read the token from a file or the environment, because everyone on the machine can see the command line."""
     source = f"${TOKEN_VARIABLE}" if file is None else file
     if file is None:
         token = os.environ.get(TOKEN_VARIABLE)

@@ -40,10 +40,11 @@ def show(
         Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: everything.")
     ] = Format.text,
 ) -> None:
-    """Show a model: labels, weights, transitions, how much each line of its template contributes, and how close to the
-    optimum training came.
+    """Show a model: labels, weights, transitions, the contribution of each template line, and the optimality gap of
+    training.
 
-    As tsv, the previous label is empty for weights of single labels and \\[start] at the start of a sequence.
+    With --format tsv, the previous label is empty for weights of single labels, and \\[start] at the start of a
+    sequence.
     """
     from sparsecrf.cli.files import check_readable
     from sparsecrf.contrib.convert.foreign import open_model

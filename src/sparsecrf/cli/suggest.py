@@ -1,4 +1,4 @@
-"""`sparsecrf suggest`: chooses the sentences of a pool to annotate next."""
+"""`sparsecrf suggest`: chooses the sentences in a pool to annotate next."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def suggest(
     by: Annotated[
         Measure,
         typer.Option(
-            help="How to rank sentences: by the uncertainty of the whole label sequence (confidence) or of the labels "
-            "of single tokens (entropy), or by the expected change of the weights (change)."
+            help="Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of "
+            "single tokens (entropy), or by the expected change of the weights (change)."
         ),
     ] = Measure.CONFIDENCE,
     diversity: Annotated[
@@ -47,7 +47,7 @@ def suggest(
         typer.Option(
             min=0,
             metavar="X",
-            help="How strongly to prefer attributes that no chosen sentence has yet (0 for not at all).",
+            help="Strength of the preference for attributes that no chosen sentence contains yet (0 for none).",
         ),
     ] = 1.0,
     format: ModelFormat = None,
@@ -60,8 +60,8 @@ def suggest(
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.
 
-    They are copied unchanged from POOL, whose labels are ignored. To give annotators the predicted labels to correct,
-    pipe them to `label`: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
+    The sentences are copied unchanged from POOL; its labels are ignored. To let annotators correct predicted labels,
+    pipe the sentences to `label`: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
     """
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
     from sparsecrf.cli.long_runs import shown_warnings
@@ -105,5 +105,5 @@ def suggest(
 
 
 def _closing(chosen: int, of: int, asked: int) -> str:
-    few = "; the pool has no more" if chosen < asked else ""
+    few = "; the pool contains no more" if chosen < asked else ""
     return f"{chosen:,} of {of:,} sentences chosen{few}"

@@ -29,7 +29,7 @@ _LARGE = "Data larger than memory"
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where to store encoded data, what to leave out, what to start from, and where to write the log."""
+    """Options for storing encoded data, starting from a model, logging and distributed training."""
 
     cache: str | None = option(
         None,
@@ -52,7 +52,7 @@ class RunOptions:
     )
     cache_memory: int | None = option(
         None,
-        "How much of the data to keep in memory (0 for nothing); by default a quarter of all memory.",
+        "Amount of data to keep in memory (0 for none); by default a quarter of all memory.",
         panel=_LARGE,
         metavar="MB",
         min=0,
@@ -95,8 +95,9 @@ def train(
 ) -> None:
     """Train a sparse CRF on labelled data and save it.
 
-    Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and reports how close to the
-    optimum it came. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with status 130.
+    Minimises loss + rho1 |w|_1 + rho2/2 |w|^2 over all features that can be formed, and reports the
+    remaining distance to the optimum. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with
+    status 130.
     """
     from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.next_step import ignored_columns, next_step
@@ -242,7 +243,7 @@ def _weights(
 
 
 def _chosen(labelled: Dataset, options: dict[str, Any], run: WatchedRun) -> Chosen:
-    """The penalties that --rho1 auto finds."""
+    """The penalties that --rho1 auto chooses."""
     from sparsecrf.path.auto import choose_for, score_on_dev
     from sparsecrf.path.progress import PathProgress
     from sparsecrf.progress import note

@@ -1,4 +1,4 @@
-"""What `sparsecrf train` reports about a run: the result in JSON, and messages."""
+"""The report of `sparsecrf train` about a run: the result in JSON, and messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def unshared(fitting: FitOptions, parts: LabelParts | None) -> str | None:
 
 
 def taken(name: str, model: Model, data: Dataset, weights: Weights) -> str:
-    """A message about what training takes from the model `name` of --init or --prior."""
+    """A message that lists what training takes from the --init or --prior model `name`."""
     new = len(data.vocabulary.labels) - len(model.labels)
     parts = [f"{len(model.labels)} labels ({new} more in the data)" if new else f"{len(model.labels)} labels"]
     if model.template is not None and data.recipe.template is None and data.recipe.features is None:
@@ -111,8 +111,8 @@ def peak_rss_mb() -> float | None:
 
 @dataclass(frozen=True)
 class DevScores:
-    """Scores of a model on the dev data, in percent. Precision, recall and F1 are over chunks, and None if labels do
-    not encode chunks. With chunks, the token error says little, since most tokens are outside all chunks."""
+    """Scores of a model on the dev data, in percent. Precision, recall and F1 are for chunks, and None if labels do
+    not encode chunks. With chunks, the token error is of little use, since most tokens are outside all chunks."""
 
     tokens: WrongTokens
     precision: float | None
@@ -143,7 +143,7 @@ def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
 
 
 _WORTH_SHRINKING = 1000  # minimum number of weights
-_SMALL_SHARE = 9  # a small model has 1/9 of the weights: the median in benchmarks/record/penalties.md
+_SMALL_SHARE = 9  # a small model keeps 1/9 of the weights: the median in benchmarks/record/penalties.md
 # More tokens in one sequence, or more labels per token, are usually due to a mistake in the file.
 _LONG, _MANY = 500, 20
 
@@ -176,8 +176,8 @@ def empty_model(found: Fit, data: Dataset) -> str | None:
 
 
 def saved_by_small(found: Fit, asked: float | str) -> str | None:
-    """A message about what a smaller model would save, if the run used the default penalties. None if it did not use
-    them, if the saving is small, or if the penalties applied to differences from a prior. `asked` is the requested
+    """A message about the size of a small model, if the run used the default penalties. None if it used other
+    penalties, if the saving is small, or if the penalties applied to differences from a prior. `asked` is the requested
     rho1."""
     n = len(found.w)
     defaults = RHO1, RHO2, PENALTY, None
@@ -187,8 +187,8 @@ def saved_by_small(found: Fit, asked: float | str) -> str | None:
 
 
 def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
-    """The closing message: the name of the model, how it was found, and how close to the optimum training came. `n_all`
-    is its number of weights, including weights of a prior for attributes that the data do not have."""
+    """The closing message: the name and size of the model, the iterations, and the distance to the optimum. `n_all` is
+    its number of weights, including weights of a prior for attributes that do not occur in the data."""
     active = len(found.w)
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them for label parts"
     of_classes = f", {found.n_class_pair:,} of them for class pairs" if "active_class_pair" in result else ""
@@ -198,7 +198,7 @@ def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
     groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
     changed = ""
     if found.n_changed is not None:
-        unseen = f"; {n_all - active:,} more are for attributes that the data do not have" if n_all > active else ""
+        unseen = f"; {n_all - active:,} more are for attributes that do not occur in the data" if n_all > active else ""
         changed = f"{found.n_changed:,} weights differ from the prior{unseen}\n"
     memory = "" if result["peak_rss_mb"] is None else f", {result['peak_rss_mb']:.0f} MB"
     return (

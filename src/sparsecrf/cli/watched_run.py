@@ -1,4 +1,4 @@
-"""A training run as the user sees it: its progress, its log, and Ctrl-C."""
+"""The user interface of a training run: progress, log, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class WatchedRun:
         self._open.__exit__(*error)
 
     def record(self, record: dict[str, Any]) -> None:
-        """An iteration of the run."""
+        """Record an iteration of the run."""
         self._write(record)
         self.beat(note(record))
 
     def beat(self, doing: str) -> None:
-        """What the run is doing."""
+        """Show what the run is doing."""
         self.advance(note=doing)
         self._lost.raise_again()
 
     def ended(self, found: Fit) -> Fit:
-        """The result; an interrupt that came after the last iteration counts."""
+        """The result, marked as interrupted if an interrupt came after the last iteration."""
         return replace(found, stopped_by="interrupt") if self._lost.is_pending else found
 
     @property

@@ -1,1 +1,1 @@
-"""Turns tokens and text into a corpus: templates, matrices, the vocabulary, and the numbering of features."""
+"""Converts tokens and text to a corpus: templates, matrices, the vocabulary, and the numbering of features."""

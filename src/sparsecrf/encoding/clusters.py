@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 class Clustered(NamedTuple):
-    """A word, its number of occurrences, and the path of its cluster, whose prefixes are larger clusters."""
+    """A word, its number of occurrences, and the path of its cluster, whose prefixes denote larger clusters."""
 
     path: str
     word: str
@@ -35,9 +35,9 @@ def word_clusters(
 ) -> list[Clustered]:
     """Cluster the words of sentences (lists of words) or of files.
 
-    Files have one sentence per line and spaces between words; with `columns`, they are column files with the word in
-    the first column. Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for at
-    most `max_rounds` rounds. `each` is called with a line of text after each round.
+    Files contain one sentence per line, with spaces between words; with `columns`, they are column files with the word
+    in the first column. Words with fewer than `min_count` occurrences get no cluster. Words move between clusters for
+    at most `max_rounds` rounds. `each` is called with a line of text after each round.
     Pass `{c.word: c.path for c in ...}` to `Resource.clusters`.
     """
     for name, value in {"n_clusters": n_clusters, "min_count": min_count, "max_rounds": max_rounds}.items():

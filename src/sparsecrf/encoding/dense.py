@@ -22,7 +22,7 @@ def name_of(column: int) -> str:
 
 
 def name_columns(attributes: StringTable, n: int) -> None:
-    """Give ids to n columns, before a corpus that has them is encoded."""
+    """Give ids to n columns, before a corpus with these columns is encoded."""
     for j in range(n):
         attributes.intern(name_of(j))
 
@@ -66,7 +66,7 @@ class VectorReader:
 
     @classmethod
     def of(cls, first: Any) -> VectorReader | None:
-        """The reader for sequences, given the first sequence that has tokens; None if its tokens have no vectors."""
+        """The reader for sequences, given the first nonempty sequence; None if its tokens have no vectors."""
         found = isinstance(first, (list, tuple)) and len(first) > 0 and has_vector(first[0])
         return cls(first[0][1].size) if found else None
 
@@ -102,7 +102,7 @@ class VectorReader:
 
 
 class DenseColumns:
-    """How columns are standardised: x' = (x - mean) scale."""
+    """The standardisation of columns: x' = (x - mean) scale."""
 
     def __init__(self, mean: Any, scale: Any) -> None:
         self.mean, self.scale = [float(x) for x in mean], [float(x) for x in scale]

@@ -45,7 +45,7 @@ class PieceEncoder:
         return int(self._encoder.n_tokens)
 
     def add(self, piece: Piece, source: str) -> None:
-        """Add a piece of a file; errors call the file `source`."""
+        """Add a piece of a file; error messages call the file `source`."""
         text = self.charset.decoded(piece, source)
         self.layout = self.format.add(self._encoder, text, source, self.layout)
         if self._is_surveyed and self._can_label_text() and not self.survey.is_complete:
@@ -57,7 +57,7 @@ class PieceEncoder:
         return self.layout.n_columns == 2 or (template is not None and template.n_columns == 1)
 
     def build(self, files: str) -> Corpus:
-        """The corpus of everything added since the last call; errors call the files `source`."""
+        """The corpus of everything added since the last call; error messages call the input `files`."""
         if self.n_sequences == 0:
             raise InputError(f"{files}: expected at least one sequence, found none")
         if len(self.vocabulary.labels) == 0:

@@ -1,4 +1,4 @@
-"""Labels that are not text: the model uses text, and users get back labels of the type they gave."""
+"""Labels that are not text. The model uses text, and users get back labels of the type that they passed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LabelNames:
             self.n_missing += label is None
             if isinstance(label, (float, Real)):
                 whole = "integers or text: y.astype(int), or 'Int64' if some are missing"
-                remedy = "None where it is not known" if label != label else whole
+                remedy = "None where the label is unknown" if label != label else whole
                 where = f"{what}, sequence {i}, position {t}"
                 raise InputError(f"{where}: expected a label (text or an integer), found {label!r}; give {remedy}")
             return label
@@ -55,7 +55,7 @@ class LabelNames:
         return label if kind is str else str(kind(label))
 
     def _names(self, labels: set[Any] | frozenset[Any], what: str, i: int, t: int) -> Any:
-        """The names of the labels in a set; for a set of one label, that name itself."""
+        """The names of the labels in a set; for a set with one label, only its name."""
         if not labels or None in labels:
             found = "None in it" if labels else "an empty set"
             raise InputError(

@@ -1,8 +1,8 @@
-"""Labels that have parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
+"""Labels with parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
 
 A unigram feature combines an attribute with a label, (x, y), or with a part, (x, j); the score of a label is the sum of
 its own weights and the weights of its parts. A part of only one label would duplicate that label, and a part of all
-labels would have no effect, so neither is kept. A part with the same name as a label gets brackets.
+labels would have no effect, so neither is kept. A part with the same name as a label is written in brackets.
 
 Labels may also have classes, a partition by their first part (the part of speech). A label without parts, or the only
 one with its first part, forms a class by itself. Pair features then combine an attribute with two labels, (x, y', y),
@@ -21,7 +21,7 @@ from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait
 if TYPE_CHECKING:
     from sparsecrf._core import LabelParts as Rows
 
-#: The name of a rule, a separator, a table of labels and their parts, or a function of a label.
+#: The name of a rule, a separator, a mapping of labels to their parts, or a function of a label.
 LabelPartsChoice = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
 
 #: Rules by name; any other string of punctuation is a separator.
@@ -38,7 +38,7 @@ CLASS_PAIRS = Capabilities(
 
 
 class LabelParts(NamedTuple):
-    """The parts of labels: their names, and which of them each label has."""
+    """The parts of labels: their names, and the parts of each label."""
 
     names: tuple[str, ...]  #: [P]
     of_labels: tuple[tuple[int, ...], ...]  #: [Y] the parts of each label, in ascending order
@@ -49,8 +49,8 @@ class LabelParts(NamedTuple):
     @classmethod
     def of(cls, labels: Iterable[str], asked: LabelPartsChoice, *, classes: bool = False) -> LabelParts | None:
         """The parts of these labels by the rule `asked`; None if no part is shared by some but not all of them. With
-        `classes`, labels with the same first part form a class; there are no classes if all labels share it, or no two
-        labels do."""
+        `classes`, labels with the same first part form a class; there are no classes if all labels share their first
+        part, or no two labels do."""
         found: dict[str, list[int]] = {}
         first: dict[str, list[int]] = {}  # the labels by first part
         labels, parts_of = list(labels), _function(asked)
@@ -75,7 +75,7 @@ class LabelParts(NamedTuple):
 
     @property
     def core(self) -> Rows:
-        """The parts in the form that the core takes."""
+        """The parts in the form that the core accepts."""
         import numpy as np
 
         from sparsecrf._core import LabelParts as Rows
@@ -86,7 +86,7 @@ class LabelParts(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """How many labels have each part."""
+        """The number of labels with each part."""
         sizes = [0] * len(self.names)
         for row in self.of_labels:
             for j in row:
@@ -136,7 +136,8 @@ def check_asked(asked: object) -> None:
         return
     raise OptionError(
         Named("label_parts"),
-        f": expected a separator such as '|', {' or '.join(map(repr, RULES))}, a table or a function, found {asked!r}",
+        f": expected a separator such as '|', {' or '.join(map(repr, RULES))}, a mapping or a function, "
+        f"found {asked!r}",
     )
 
 

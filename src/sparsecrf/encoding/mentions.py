@@ -1,4 +1,4 @@
-"""Other mentions of a word in its document: columns that a template can read like any other.
+"""Other mentions of a word in its document, as columns that a template can read.
 
 News articles give a person's full name once and then only the last name, so the context of another mention helps as
 much as a word's own context.
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from sparsecrf import _core
 from sparsecrf._core import InputError
 
-NO_MENTION = "_none"  #: the content of the cells if a word has no other mention
+NO_MENTION = "_none"  #: the content of the cells if there is no other mention
 
-#: Columns after the word, which is column 0: how the other mentions are written; and for each of two other mentions,
+#: Columns after the word, which is column 0: the case of the other mentions; and for each of two other mentions,
 #: the word before it, the mention itself and the word after it.
 N_MENTION_COLUMNS = 7
 
@@ -21,11 +21,11 @@ N_MENTION_COLUMNS = 7
 def with_mentions(document: Iterable[Iterable[str | Iterable[str]]]) -> list[list[list[str]]]:
     """The sequences of one document as rows of columns, which describe the other mentions of each word in the document.
 
-    Call it once per document: all sequences of a call form one document.
+    Call this function once per document: all sequences in a call form one document.
 
     A token is a word, or a row of columns that begins with it. In a row, seven columns follow the word:
 
-    - 1: how its other mentions are written: `x` if one is in lower case; `C` if one has a capital letter and then lower
+    - 1: the case of its other mentions: `x` if one is in lower case; `C` if one has a capital letter and then lower
       case, and is not the first word of its sequence; `U` if one is in upper case; several of these letters; or `n` for
       none of these;
     - 2, 3, 4: the word before the first other mention, that mention, and the word after it;

@@ -1,4 +1,4 @@
-"""How the features of the virtual space are numbered, as in cpp/core/corpus/numbering.hpp.
+"""The numbering of the features of the virtual space, as in cpp/core/corpus/numbering.hpp.
 
 With Y labels and X attributes there are X Y unigram features (x, y), then X (Y + 1) Y bigram features (x, y', y), where
 y' = Y is the start label:

@@ -1,4 +1,4 @@
-"""Ready-made templates. benchmarks/record/presets.md says how their lines were chosen."""
+"""Ready-made templates. benchmarks/record/presets.md describes how their lines were chosen."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _tagging(_: int = 1) -> list[str]:
 
 
 def _letters(_: int = 1) -> list[str]:
-    """For pronunciation, hyphenation, ...: tokens are letters, and the lines are n-grams around a letter."""
+    """For pronunciation or hyphenation: tokens are letters, and the lines are n-grams around a letter."""
     return [
         "# letters: column 0 is the letter, a sequence is a word",
         *(f"U:x{row:+}=%x[{row},0]" for row in range(-4, 5)),
@@ -170,7 +170,7 @@ def _of_lexicon(lexicon: Resource) -> list[str]:
     ]
 
 
-#: Lines for a resource, by its kind. benchmarks/record/presets.md says how they were chosen.
+#: Lines for a resource, by its kind. benchmarks/record/presets.md describes how they were chosen.
 _LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_classes}
 
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]

@@ -1,4 +1,4 @@
-"""A recipe: how text becomes attributes. The command line, the estimators, shards and Dask read all data with it."""
+"""Recipes for converting text to attributes, which the command line, the estimators, shards and Dask use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How text becomes attributes. Immutable: `dataclasses.replace` makes a changed copy.
+    """The settings for converting text to attributes. Immutable: `dataclasses.replace` makes a changed copy.
 
     Settings that are None are filled in by `resolved`, from the name of the first file or from another recipe.
     """
@@ -44,7 +44,7 @@ class Recipe:
     standardize: bool = True  #: whether to standardise dense columns to mean 0 and deviation 1
     refer: bool = False  #: the model keeps paths and checksums of resources and vectors, not their content
     bigrams: Bigrams = "bias"  #: for attributes that no template generates
-    start: bool | None = None  #: whether the first token follows a start label
+    start: bool | None = None  #: whether a start label precedes the first token
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
     missing: str = ""  #: the placeholder for an unknown label in files
@@ -55,12 +55,12 @@ class Recipe:
 
     # Not stored in recipe files:
     resources: tuple[Resource, ...] = ()  #: resources in addition to lexicon, clusters and classes
-    labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not the data have them
+    labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not they occur in the data
     lines: Template | None = None  #: made by `resolved` from `template` or `features`; None means the format's default
     called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings, as the user typed them
 
     def __getitem__(self, setting: str) -> str:
-        """The name of a setting in errors."""
+        """The name of a setting in error messages."""
         return self.called.get(setting, setting)
 
     @property
@@ -195,7 +195,7 @@ class Recipe:
             expected = "expected characters other than whitespace that no label contains, such as |"
             raise OptionError(f"{self['label_sets']}: {expected}, found {found}")
         if self.ragged and all(template is None for template in (self.template, self.features, like.lines)):
-            raise OptionError(f"{self['ragged']} needs {self['template']}, which says which columns are needed")
+            raise OptionError(f"{self['ragged']} needs {self['template']}, which determines the required columns")
         if self.refer and self.vectors is None and not any(getattr(self, table) for table in TABLES):
             wanted = ", ".join(self[name] for name in TABLES)
             raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
@@ -222,8 +222,8 @@ class Recipe:
         return [*self.resources, *made]
 
     def _n_observed(self, file: str, format: Format) -> int:
-        """The number of columns before the label in the first line. The features `columns` need it before data are
-        read."""
+        """The number of columns before the label in the first line. The features `columns` need this number before data
+        are read."""
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
             expected = "expected a file whose lines all have the same number of columns"

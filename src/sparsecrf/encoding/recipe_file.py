@@ -1,6 +1,7 @@
-"""The file of a recipe (`recipe.py`), so that users need not repeat the options about data in every command.
+"""Recipe files (`recipe.py`), so that users need not repeat the data options in every command.
 
-TOML, or JSON if its name ends in .json. The keys are these options, with _ for -; paths are relative to the file:
+A recipe file is TOML, or JSON if its name ends in .json. Its keys are the data options, with _ for -, and its paths are
+relative to the file:
 
     features = "words"
     start = false

@@ -66,7 +66,7 @@ class Resource(_core.Resource):
             path = None if store else os.path.abspath(source)
             return cls(name, kind, content, os.fspath(source), path=path)
         if not store:
-            raise InputError(f"{kind} {name}: expected a file to refer to, found {type(source).__name__}")
+            raise InputError(f"{kind} {name}: expected a file for store=False, found {type(source).__name__}")
         return cls(name, kind, "".join(_lines(source, f"{kind} {name}")).encode(), f"{kind} {name}")
 
     def to_json(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ _STORED = {"name", "kind", "sha256", "content"}
 
 
 def checked(given: Any, option: str = "resources") -> list[Resource]:
-    """The resources that a user passed, as a checked list."""
+    """The resources that the user passed, as a checked list."""
     made = [] if given is None else [given] if isinstance(given, Resource) else list(given)
     for resource in made:
         if not isinstance(resource, Resource):

@@ -25,7 +25,7 @@ class Template(_core.Template):
     whether the regular expression matches (true or false), and `%m[row,column,"re"]` is the matching text. `@row`
     counts from the ends of the sequence. Functions of words are: `%l` lower case, `%p[row,column,n]` and
     `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length,
-    `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource of that name (one of `resources`),
+    `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource with that name (one of `resources`),
     and `%D` does so in lower case. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the cells beyond the ends:
     'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti, not characters; parts of
     a split character are written as \\xd0.
@@ -67,14 +67,16 @@ class Template(_core.Template):
             other = given.boundary if boundary == "crf++" else boundary
             return cls(given.text, other, "template", bytes or given.bytes, given.resources)
         if not isinstance(given, (str, os.PathLike)):
-            raise InputError(f"template: expected its lines, the name of a file or a Template, found {given!r:.60}")
+            raise InputError(
+                f"template: expected a file name, the lines of a template or a Template, found {given!r:.60}"
+            )
         if not isinstance(given, str) or ("\n" not in given and os.path.exists(given)):
             return cls.load(given, boundary, bytes=bytes, resources=resources)
         if "\n" not in given and "%" not in given and not _BIAS.fullmatch(given):
             hint = f" (did you mean features={given!r}?)" if given in PRESETS else ""
             raise InputError(
-                f"template: expected the name of a file or the lines of a template, found {given!r:.60}, and there is "
-                f"no file of this name{hint}"
+                f"template: expected a file name or the lines of a template, found {given!r:.60}, but there is no file "
+                f"with this name{hint}"
             )
         try:
             return cls(given, boundary, bytes=bytes, resources=resources)
@@ -82,22 +84,22 @@ class Template(_core.Template):
             if "\n" in given:
                 raise
             raise InputError(
-                f"template: expected the name of a file or the lines of a template, found {given!r:.60}: there is no "
-                f"file of this name, and it is not a valid template ({error})"
+                f"template: expected a file name or the lines of a template, found {given!r:.60}, but there is no file "
+                f"with this name, and it is not a valid template ({error})"
             ) from None
 
     @classmethod
     def of_columns(cls, n_columns: int) -> Template:
-        """A template of every column of the position itself and the bias, all of which condition labels and label
+        """A template with every column of the position itself and the bias, all of which condition labels and label
         pairs."""
         return cls("".join(f"*{k}:%x[0,{k}]\n" for k in range(n_columns)) + "*\n", source="columns")
 
     @classmethod
     def preset(cls, name: str, n_columns: int = 1, *, resources: Sequence[Resource] = ()) -> Template:
         """A ready-made template: "words", "tagging", "letters", "documents" for rows of `with_mentions`, or "columns"
-        for rows of `n_columns` columns. It has lines for all `resources`.
+        for rows of `n_columns` columns. It contains lines for all `resources`.
 
-        Its lines are in `.text`, to print or to change.
+        `.text` contains the lines, for printing or editing.
         """
         text = preset(name, n_columns, "preset", resources)
         return cls(text, source=f"preset {name}", resources=resources)
@@ -109,8 +111,8 @@ class Template(_core.Template):
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
         """The ids of the attributes that condition label n-grams of three labels or more. They come from the lines
-        `T...` or, without such lines, are the attributes that occur at every position. None means that there are none:
-        then all attributes that condition label pairs also condition longer n-grams."""
+        `T...` or, without such lines, are the attributes that occur at every position. None means that there are no
+        such attributes; all attributes that condition label pairs then also condition longer n-grams."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]
             return [k for k, name in enumerate(names) if name[:1] in ("T", "t")]

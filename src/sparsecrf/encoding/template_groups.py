@@ -50,7 +50,7 @@ def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np
     An attribute does not say which line made it, so it is assigned to the matching line with the most literal text.
     Lines that differ only in their macros make the same attributes and share a group.
     """
-    lines_of: dict[tuple[str, ...], list[str]] = {}  # from literal parts between macros to the lines that have them
+    lines_of: dict[tuple[str, ...], list[str]] = {}  # from literal parts between macros to the lines with these parts
     for line in _lines(template):
         parts = MACRO.split(line)
         if template.boundary == "wapiti":

@@ -19,11 +19,11 @@ _MARKS = ",;:!?"  # marks that the words tokenizer never leaves at the end of a 
 
 
 class TokenSurvey:
-    """Counts over the first training tokens.
+    """Counts of the first training tokens.
 
     The words tokenizer splits off punctuation, so that marks such as `,` are separate tokens. The blanks tokenizer
-    leaves them at the ends of words. Data were split at whitespace if they have more marks at the ends of words, or if
-    they have no marks of either kind but have tokens that the words tokenizer would split (192.168.0.1).
+    leaves them at the ends of words. Data were split at whitespace if they contain more marks at the ends of words,
+    or if they contain no marks of either kind but tokens that the words tokenizer would split (192.168.0.1).
     """
 
     def __init__(self) -> None:

@@ -48,8 +48,8 @@ class UnknownLabels:
                 "file and label column?"
             )
         return (
-            f"{what}: {len(self.at):,} of {self.n_labelled:,} tokens have labels that the training data do not have, "
-            f"and count as wrong: {names}"
+            f"{what}: {len(self.at):,} of {self.n_labelled:,} tokens have labels that do not occur in the training "
+            f"data and count as wrong: {names}"
         )
 
 
@@ -67,7 +67,7 @@ def unknown_in(source: Source, corpus: Corpus, recipe: Recipe) -> UnknownLabels:
     return unknown
 
 
-#: Settings of a recipe, kept in the training record: how files mark labels that are missing, and sets of labels.
+#: Settings of a recipe that are kept in the training record: the marks of missing labels and label sets in files.
 UNCERTAIN = ("missing", "label_sets")
 
 

@@ -1,7 +1,7 @@
 """Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
-A word gets the vector of its exact form, or else the vector of its lowercase form. If it has neither, its columns are
-zero after standardisation, like those of an average word, and an extra column marks it. The core looks words up
+A word gets the vector of its exact form, or else the vector of its lowercase form. If there is neither, its columns are
+zero after standardisation, like the columns of an average word, and an extra column marks it. The core looks words up
 (cpp/core/text/word_vectors).
 """
 
@@ -40,8 +40,8 @@ class WordVectors:
     def __init__(self, words: Iterable[str], values: Any, *, column: int = 0, window: int = 0) -> None:
         """`values` [words, width]. If a word is listed twice, its first vector is used.
 
-        `column`: which column is the word, for tokens that are rows of columns. `window`: a token also uses the vectors
-        of this many words before it and after it.
+        `column`: the column of the word, for tokens that are rows of columns. `window`: the number of words before and
+        after a token whose vectors it also uses.
         """
         import numpy as np
 
@@ -85,7 +85,7 @@ class WordVectors:
         store: bool = True,
         wanted: StringTable | None = None,
     ) -> WordVectors:
-        """Read a file: one word with its numbers per line, with or without word2vec's header (count and width); or an
+        """Read a file: one word with its vector per line, with or without word2vec's header (count and width); or an
         `.npy` file, whose rows belong to the lines of the text file `words`.
 
         `column` and `window` are as for the constructor. With `store=False`, a model keeps the path and a checksum
@@ -114,7 +114,7 @@ class WordVectors:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return f"<vectors of {len(self):,} words, {self.width} numbers each>"
+        return f"<vectors of {len(self):,} words, {self.width} dimensions>"
 
     def __deepcopy__(self, memo: Any) -> WordVectors:
         return self  # scikit-learn copies parameters
@@ -154,7 +154,7 @@ class WordVectors:
         return made
 
     def core(self, dense: DenseColumns | None) -> _core.WordVectors:
-        """The lookup for the encoders. It standardises vectors as `dense` says; None leaves them unchanged."""
+        """The lookup for the encoders. `dense` standardises the vectors; None leaves them unchanged."""
         n = self.width + 1
         if dense is not None and dense.width != self.n_dense:
             raise InputError(f"vectors: expected vectors for {dense.width} dense columns, found {self.n_dense}")
@@ -169,7 +169,7 @@ class WordVectors:
 
 
 class VectorFile(NamedTuple):
-    """A file of vectors, read once the words of the data are known; fields are as for `WordVectors.load`."""
+    """A file of vectors, read when the words of the data are known; fields are as for `WordVectors.load`."""
 
     path: Path
     words: Path | None = None
@@ -182,14 +182,14 @@ class VectorFile(NamedTuple):
         return (width_of(self.path, self.words) + 1) * (2 * self.window + 1)
 
     def read(self, wanted: StringTable) -> WordVectors:
-        """The vectors: all of them if the model stores them, otherwise only those that training needs."""
+        """The vectors: all vectors if the model stores them, otherwise only the vectors that training needs."""
         path, words, column, window, store = self
         needed = None if store else wanted
         return WordVectors.load(path, words, column=column, window=window, store=store, wanted=needed)
 
 
 def given_vectors(given: Any, option: str = "vectors") -> WordVectors | None:
-    """The vectors, or the vector file, that a user passed."""
+    """The vectors that the user passed, directly or as a file."""
     if given is None or isinstance(given, WordVectors):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -201,7 +201,7 @@ class TrainingVectors(NamedTuple):
     """Vectors of the words of training data."""
 
     vectors: WordVectors
-    dense: DenseColumns  #: how they are standardised
+    dense: DenseColumns  #: the standardisation of the vectors
     rows: NDArray[np.int32]  #: row of each word that was seen; -1 if it has no vector
     covered: float  #: share of the tokens that have a vector
 

@@ -1,4 +1,4 @@
-"""Encodes Python tokens as corpora: a model's strings, and which attributes condition label pairs."""
+"""Encodes Python tokens as corpora, with the strings of a model and the attributes that condition label pairs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 #: The attribute that occurs at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"
 
-#: Which attributes condition label pairs: "bias" (only the bias: plain transitions), "all", a collection of attributes,
-#: or a predicate. The bias always conditions them.
+#: The attributes that condition label pairs: "bias" (only the bias: plain transitions), "all", a collection of
+#: attributes, or a predicate. The bias always conditions them.
 Bigrams: TypeAlias = str | Collection[str] | Callable[[str], bool]
 
 #: Word vectors to use as dense columns; or a string table and a column, whose words the table numbers (`Corpus.words`).
@@ -56,7 +56,7 @@ class Vocabulary:
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
-        """A vocabulary of the first names only, for a corpus that was encoded before the others were added; the
+        """A vocabulary of the first names only, for a corpus that was encoded before other names were added; the
         vocabulary itself if no name was added."""
         if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
             return self
@@ -74,7 +74,7 @@ class Vocabulary:
         threads: int = 1,
     ) -> Encoder:
         """An encoder that takes sequences one at a time; options are as for `encode`. `features` belong to a model:
-        attributes that have a weight for label pairs condition them, whatever `bigrams` says."""
+        attributes that have a weight for label pairs condition them, regardless of `bigrams`."""
         if grow and self.frozen:
             raise InputError("grow: the vocabulary of a model cannot grow")
         return Encoder(

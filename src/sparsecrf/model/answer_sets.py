@@ -1,6 +1,6 @@
-"""Sets of answers that contain the right one with a given probability, and the scores for calibrating them.
+"""Sets of answers that contain the right answer with a given probability, and the scores for calibrating them.
 
-Answers are label sequences, labels of a token, or types of a span of the best labels (None if it is not a span). With
+Answers are label sequences, labels of a token, or types of a span of the best labels (None means "not a span"). With
 answers sorted by decreasing probability P_1 >= P_2 >= ..., the score of the r-th answer is P_1 + ... + P_{r-1}, and the
 set for threshold q (`calibration.py`) is the longest prefix of the list in which no score is above q.
 
@@ -42,7 +42,7 @@ _LISTS = (10, 100, MOST)  # lengths of n-best lists: a longer list is computed o
 
 class SpanSet(NamedTuple):
     """A span of the best labels, tokens start to end - 1, and its possible types with their probabilities, most
-    probable first; the type None means that it is not a span. `types` is None if there would be too many."""
+    probable first; the type None means "not a span". `types` is None if there would be too many types."""
 
     start: int
     end: int
@@ -99,8 +99,8 @@ class SetFinder:
         return found
 
     def size(self, p: Sequence[float], rounded: float = 0.0) -> int:
-        """How many answers with these decreasing probabilities are in the set. `rounded`: the amount by which rounding
-        for output may have increased their sums."""
+        """The number of answers with these decreasing probabilities that are in the set. `rounded`: the amount by which
+        rounding for output may have increased their sums."""
         return sum(1 for before in _masses_before(p) if before <= self.threshold + rounded)
 
 
@@ -141,7 +141,7 @@ class SpanLists:
     def of(self, chain: Chain, one: Corpus) -> Iterator[tuple[int, int, list[tuple[str | None, float]]]]:
         """Start, end, and types with their probabilities, most probable first, of each span of the best labels.
 
-        The probability of a type is the probability of the span's labels with this type instead of their own; None has
+        The probability of a type is the probability of the span's labels with this type instead of their own; None gets
         the remaining probability.
         """
         import numpy as np
@@ -202,8 +202,8 @@ def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
 
 
 def _mass_before(p: Sequence[float], r: int) -> float:
-    """The sum of the first r, bit for bit as in `_masses_before`, since thresholds are compared with these sums. (Since
-    Python 3.12, `sum` rounds differently.)"""
+    """The sum of the first r probabilities, bit for bit as in `_masses_before`, because thresholds are compared with
+    these sums. (Since Python 3.12, `sum` rounds differently.)"""
     return next(islice(_masses_before(p), r, None))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded
 
 
 class AnsweringModel:
-    """The query methods of a model. Subclasses have the attributes below (`Model`)."""
+    """The query methods of a model. Subclasses (`Model`) define the attributes below."""
 
     vocabulary: Vocabulary
     features: FeatureSet
@@ -49,7 +49,7 @@ class AnsweringModel:
 
         If the model has a template, tokens are rows of columns, without the label; otherwise they are as for
         `Vocabulary.encode`. If the model has dense columns and does not look up its own `vectors`, tokens are pairs
-        (attributes, vector), or `dense` has a matrix for each sequence or one matrix for all of them.
+        (attributes, vector), or `dense` contains a matrix for each sequence or one matrix for all of them.
         """
         if dense is not None:
             if self.vectors is not None:
@@ -82,8 +82,8 @@ class AnsweringModel:
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
-        """The sequences, checked. Raises for tokens of a different kind than in training; warns if the model knows none
-        of them."""
+        """The sequences, checked. Raises for tokens of a different kind than in training; warns if no attribute
+        is in the model."""
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
@@ -95,7 +95,7 @@ class AnsweringModel:
         return self._encode(X)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
-        """Whether the model has an attribute of the sequence, besides the bias, or looks up vectors."""
+        """Whether the model contains an attribute of the sequence, besides the bias, or looks up vectors."""
         if self.vectors is not None:
             return True
         found = self.vocabulary.encode([sequence], features=self.features).to_arrays()
@@ -118,8 +118,9 @@ class AnsweringModel:
     def label_text(self, piece: bytes, source: str, n_columns: int = 0, line: int = 1, **options: Any) -> bytes:
         """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
 
-        `source` and `line` (the number of the first line) are for errors. `n_columns` is the number of columns of each
-        line; 0 means as many as the first line has. Options are as for `sparsecrf label` (`_core.Model.label_text`).
+        `source` and `line` (the number of the first line) are for error messages. `n_columns` is the number of columns
+        in each line; 0 means as many as in the first line. Options are as for `sparsecrf label`
+        (`_core.Model.label_text`).
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
 
@@ -188,7 +189,7 @@ class AnsweringModel:
         """The spans of the best labels with their probabilities. Constraints are as for `label`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
-        labelled O are in no span. `scheme` says how labels encode spans, as for `sparsecrf eval`.
+        labelled O are in no span. `scheme` is the span encoding, as for `sparsecrf eval`.
         """
         from sparsecrf.model.spans import SpanReader
 
@@ -201,7 +202,7 @@ class AnsweringModel:
         """The spans of running text, as in `spans`, except that `start` and `end` count characters: `text[start:end]`.
 
         `tokenizer`: "words" splits off punctuation, "blanks" does not; the default is the tokenizer whose tokens look
-        like the training data. The model must have a template that reads words only, such as `features="words"`.
+        like the training data. The model's template must read words only, such as `features="words"`.
         """
         from sparsecrf.encoding.token_survey import tokenizer_of
         from sparsecrf.files.words import TOKENIZERS
@@ -223,13 +224,13 @@ class AnsweringModel:
     def predict_set(
         self, X: Iterable[Iterable[Token]], coverage: float = 0.95, *, of: str = "sequences", max_size: int = 10
     ) -> list[Any]:
-        """Sets of answers that contain the right answer with probability `coverage`, for each of several sequences. The
-        model must be calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
+        """Sets of answers that contain the right answer with probability `coverage`, one for each sequence. The model
+        must be calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
         `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token, labels with
-        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means that it
-        is not a span. A set is None (abstention) if it would have more than `max_size` answers. See docs/guarantees.md
-        for the guarantee.
+        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means "not a
+        span". A set is None (abstention) if it would contain more than `max_size` answers. See docs/guarantees.md for
+        the guarantee.
         """
         from sparsecrf.model.answer_sets import SetFinder
 
@@ -237,8 +238,8 @@ class AnsweringModel:
         return [find(self._single, self._encode_one(sequence), self.labels)[0] for sequence in X]
 
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
-        """The probability that the tokens from `start` on have exactly these labels, summed over the labels of all
-        others."""
+        """The probability that the tokens from `start` on have exactly these labels, summed over all labels of the
+        other tokens."""
         import numpy as np
 
         corpus = self._encode_one(sequence)

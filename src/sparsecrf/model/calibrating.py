@@ -36,9 +36,9 @@ def calibrated(
 
 
 def check_labels(labels: Sequence[Any], known: set[Any], where: str) -> None:
-    """Raise for a label that is missing or that the model does not know."""
+    """Raise for a label that is missing or not in the model."""
     for t, label in enumerate(labels):
         if not isinstance(label, Hashable) or label not in known:
             some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
             found = "none" if label is None else f"{label!r:.60}"
-            raise InputError(f"{where}, token {t}: expected a label that the model knows ({some}), found {found}")
+            raise InputError(f"{where}, token {t}: expected a label of the model ({some}), found {found}")

@@ -9,8 +9,8 @@ right answer has a score above q, so that the set misses it. L_i decreases with 
 
 for a new sentence n + 1, whatever the model (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster,
 2022). With one question per sentence, the labels of the whole sequence, this is split conformal prediction: q is the
-ceil((n + 1) coverage)-th smallest score. Questions of one sentence depend on each other, which is why the shares L_i
-are averaged, not single questions.
+ceil((n + 1) coverage)-th smallest score. Questions about one sentence depend on each other, so the shares L_i are
+averaged instead of single questions.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Calibration(NamedTuple):
         return made
 
     def threshold(self, coverage: float, kind: str) -> float:
-        """q for this coverage. Raises if there were too few sentences for it."""
+        """The threshold q for this coverage. Raises if there were too few sentences for it."""
         budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # largest allowed sum_i L_i(q)
         if budget < 0:
             needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
             raise InputError(
                 f"coverage {coverage:g}: expected a model calibrated on at least {needed:,} sentences (with {kind}), "
-                f"found {self.n:,}; calibrate it on more, or ask for at most {self.n / (self.n + 1):.4g}"
+                f"found {self.n:,}; calibrate it on more sentences, or request at most {self.n / (self.n + 1):.4g}"
             )
         return next(s for s, missed in zip(self.score, self.missed, strict=True) if missed <= budget)
 
@@ -105,13 +105,13 @@ def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
     record = training.get(KEY)
     if record is None:
         raise InputError(
-            "coverage: expected a calibrated model, found one that is not; run `sparsecrf calibrate MODEL DATA` or "
+            "coverage: expected a calibrated model, found an uncalibrated one; run `sparsecrf calibrate MODEL DATA` or "
             "CRF.calibrate(X, y) with held-out data"
         )
     found = record.get(kind) if isinstance(record, Mapping) else None
     if found is None and isinstance(record, Mapping):
         raise InputError(
-            f"coverage: this model is not calibrated for {kind}, because the calibration data had no {kind}"
+            f"coverage: this model is not calibrated for {kind}, because the calibration data contained no {kind}"
         )
     return _checked(found)
 

@@ -1,4 +1,4 @@
-"""Which chunk tags may follow each other, as constraints on labels."""
+"""The chunk tags that may follow each other, as constraints on labels."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bo
 
 
 def forbidden_pairs(labels: Sequence[str], scheme: str) -> tuple[bytes, bytes]:
-    """The label pairs and endings that a scheme forbids. For each pair (previous label, label) a byte, [Y + 1, Y],
-    where the last row is the start: 1 if the pair must not occur. For each label a byte, [Y]: 1 if it must not end a
-    sequence. Tags are O, and B-, I-, E- and S- with a type.
+    """Return the label pairs and endings that a scheme forbids, as bytes. The first result, [Y + 1, Y], contains 1 for
+    each pair (previous label, label) that must not occur; its last row is the start. The second, [Y], contains 1 for
+    each label that must not end a sequence. Tags are O, and B-, I-, E- and S- with a type.
     """
     if scheme not in SCHEMES:
         raise InputError(f"constrain: expected one of {', '.join(SCHEMES)}, found {scheme!r}{BIO}")

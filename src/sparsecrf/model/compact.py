@@ -68,7 +68,7 @@ def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
 
 
 def in_byte_order(parts: Parts) -> Parts:
-    """The same model, its attributes numbered in the order of their names in UTF-8."""
+    """The same model with its attributes numbered in the order of their names in UTF-8."""
     import numpy as np
 
     n_attributes = len(parts.attributes)

@@ -1,11 +1,11 @@
-"""A model in one file, `*.safetensors` (files/container.py says how it is laid out).
+"""A model in one file, `*.safetensors` (files/container.py describes the layout).
 
     labels.bytes, labels.offsets            U8, I64[Y + 1]  UTF-8 of all labels; label k is offsets[k] .. offsets[k + 1]
     attributes.bytes, attributes.offsets    U8, I64[X + 1]  likewise
     features                                I64[K]          sorted numbers of the features (encoding/numbering.py)
     weights                                 F64[K]          none is zero
 
-Models with label n-grams of three or more labels have version 2, with the additional arrays
+Models with label n-grams of three or more labels use version 2, with the additional arrays
 
     ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
     ngrams.labels                           I64             their labels one after the other; Y is the start
@@ -13,10 +13,10 @@ Models with label n-grams of three or more labels have version 2, with the addit
 Version 3 stores the same content in fewer bytes, with rounded weights (compact.py). All versions have these metadata,
 each of them JSON: `start` (true or false: whether a start label precedes the first position), `template` (its text and
 the convention of its boundary cells, or null), `n_columns` (the number of observation columns in training; 0 means
-unknown) and `training` (how the weights were found). If labels have parts, `parts` names them and says which label has
-which part (encoding/label_parts.py). If tokens have vectors, `dense` says how they are standardised
-(encoding/dense.py), and `vectors` says which word of a token they belong to (encoding/vectors.py). Feature numbers take
-8 bytes each, which is little compared with the strings, and can be checked in one pass.
+unknown) and `training` (how the weights were found). If labels have parts, `parts` lists the names of the parts and the
+parts of each label (encoding/label_parts.py). If tokens have vectors, `dense` contains their standardisation
+(encoding/dense.py), and `vectors` identifies the column with the words that they belong to (encoding/vectors.py).
+Feature numbers take 8 bytes each, which is little compared with the strings, and can be checked in one pass.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Parts(NamedTuple):
     attributes: StringTable  #: attributes with a weight
     numbers: Any  #: [K] int64, the features by number, in ascending order
     w: Any  #: [K] float64, their weights
-    start: bool  #: whether the first position has the start label before it
+    start: bool  #: whether a start label precedes the first position
     template: Template | None = None
     n_columns: int = 0  #: columns of observations; 0 means any number
     training: Mapping[str, Any] = MappingProxyType({})  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: label n-grams of the last features, in order
-    dense: DenseColumns | None = None  #: how vectors of tokens are standardised; None means no vectors
+    dense: DenseColumns | None = None  #: standardisation of token vectors; None means no vectors
     label_parts: LabelParts | None = None  #: parts of labels; None means no parts
-    vectors: WordVectors | None = None  #: word vectors; None if the model has none
+    vectors: WordVectors | None = None  #: word vectors; None if the model contains none
 
 
 def used(parts: Parts) -> Parts:
@@ -197,7 +197,7 @@ def _vectors(parts: ModelParts, record: dict[str, Any], source: str) -> WordVect
     return found
 
 
-#: First bytes of files that users mistake for models, with what these files are, and which tool opens them.
+#: First bytes of files that users mistake for models, with the kind of file and the tool that opens it.
 _OTHERS = {
     b"lCRF": ("a model of CRFsuite", "crfsuite"),
     b"#mdl#": ("a model of Wapiti", "wapiti"),

@@ -1,4 +1,4 @@
-"""Extends a model by the weights that another model has for other attributes."""
+"""Extends a model with the weights of another model for other attributes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def like_prior(recipe: Recipe, prior: Model) -> Recipe:
 
 
 def with_others(model: Model, prior: Model) -> Model:
-    """The model with the weights of a prior for attributes that the model's data do not have. The labels of the prior
-    must be among the labels of the model; attributes without a weight are left out."""
+    """The model with the weights of a prior for attributes that do not occur in the model's data. The labels of the
+    prior must be among the labels of the model; attributes without a weight are left out."""
     import numpy as np
 
     from sparsecrf.encoding.vocabulary import Vocabulary

@@ -59,7 +59,7 @@ def constraints_by_name(
     fixed: Sequence[str | None] | None = None,
     constrain: str | None = None,
 ) -> Constraints | None:
-    """Constraints as `Model.label` takes them, for a sequence of this length."""
+    """Constraints from the arguments of `Model.label`, for a sequence of this length."""
     if allowed is None and forbidden is None and fixed is None and constrain is None:
         return None
     import numpy as np

@@ -63,10 +63,10 @@ class Model(AnsweringModel):
     ) -> None:
         """`w` is an array with a float64 for each feature. A file also stores the other arguments. `template` generates
         the attributes from columns. `n_columns` is the number of observation columns (0 means any number). `training`
-        describes how the weights were found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` says
-        how the vectors of tokens are standardised; None if tokens have no vectors. `vectors` are word vectors that the
-        model looks up itself; None if tokens come with vectors or have none. `label_parts` names the parts of labels,
-        if the features have any.
+        describes how the weights were found, in JSON values (rho1, rho2, objective, loss, kkt, gap, ...). `dense` is
+        the standardisation of token vectors; None if tokens have no vectors. `vectors` are word vectors that the model
+        looks up itself; None if tokens come with vectors or have none. `label_parts` names the parts of labels, if the
+        features have any.
         """
         found = (len(vocabulary.labels), len(vocabulary.attributes))
         if found != (features.n_labels, features.n_attributes):
@@ -127,8 +127,8 @@ class Model(AnsweringModel):
     ) -> Model:
         """Make a model from weights by name: unigram[attribute, label], bigram[attribute, previous, label].
 
-        The previous label None is the start of the sequence. `bigrams` says which attributes condition label
-        pairs; by default, the attributes with a bigram weight do.
+        The previous label None is the start of the sequence. `bigrams` selects the attributes that condition label
+        pairs; by default, the attributes with a bigram weight.
         """
         bigram = bigram or {}
         conditioning = frozenset(x for x, _, _ in bigram)
@@ -160,8 +160,9 @@ class Model(AnsweringModel):
         n_columns: int = 0,
         training: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Make a model from weights by id, in any order. The cells (attribute, label) are an array of two columns, and
-        the cells (attribute, previous label, label) an array of three; the previous label `len(labels)` is the start.
+        """Make a model from weights by id, in any order. The cells (attribute, label) form an array with two columns,
+        and the cells (attribute, previous label, label) form an array with three; the previous label `len(labels)` is
+        the start.
         """
         import numpy as np
 
@@ -207,7 +208,7 @@ class Model(AnsweringModel):
             raise InputError(f"{source}: {error}") from error
 
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
-        """Write the model to a file: its nonzero weights, and the attributes that have any.
+        """Write the nonzero weights of the model, and their attributes, to a file.
 
         `compact` makes the file about four times smaller. True or "int16" rounds weights to 16 bits, which changes each
         weight by at most (largest weight) / 65534; "float32" rounds less. `training["compact"]["error"]` of the saved
@@ -254,8 +255,8 @@ class Model(AnsweringModel):
         return self._of(self._parts())
 
     def scaled(self, factor: float) -> Model:
-        """The model with all weights multiplied by a number. A larger number makes the model more confident; a positive
-        number keeps the best labels. A calibration becomes invalid and is dropped."""
+        """The model with all weights multiplied by a factor. A larger factor makes the model more confident; a positive
+        factor keeps the best labels. A calibration becomes invalid and is dropped."""
         return self._with(w=factor * self.w, training=without_calibration(self.training))
 
     def calibrated(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str]]) -> Model:
@@ -265,8 +266,8 @@ class Model(AnsweringModel):
         return calibrated(self, zip(X, y, strict=True))
 
     def without_parts(self) -> Model:
-        """The same model for whole labels: the weight of a label part is added to every label that has the part, and
-        the weight of a class pair to every label pair in it. Predicted labels are the same, and probabilities are the
+        """The same model for whole labels: the weight of a label part is added to every label with that part, and the
+        weight of a class pair to every label pair in it. Predicted labels are the same, and probabilities are the
         same up to rounding. Returns the model itself if labels have no parts."""
         if self.label_parts is None:
             return self
@@ -312,7 +313,7 @@ class Model(AnsweringModel):
 
     @property
     def n_attributes(self) -> int:
-        """Number of attributes with a nonzero weight; a file stores only these. `vocabulary` may have more."""
+        """Number of attributes with a nonzero weight; a file stores only these. `vocabulary` may contain more."""
         import numpy as np
 
         features = self.features
@@ -338,7 +339,7 @@ class Model(AnsweringModel):
     ) -> SequenceExplanation: ...
 
     def explain(self, sequence: Any = None, labels: Any = None, **options: Any) -> Any:
-        """Explain what the model has learnt or, given a sequence, why it gets its labels.
+        """Explain what the model has learnt or, given a sequence, why the model predicts its labels.
 
         explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None means all), or only
         those of one label or attribute; transitions; the contribution of each template line.
@@ -350,15 +351,15 @@ class Model(AnsweringModel):
         if sequence is not None:
             return explain_sequence(self, sequence, labels, **options)
         if labels is not None:
-            raise InputError("labels: the sequence has no labels")
+            raise InputError("labels: expected a sequence for these labels, found none")
         return explain_model(self, **options)
 
     def transitions(self) -> NDArray[np.float64]:
         """Plain transitions, which are weights that apply at every position: float64[Y + 1, Y], previous label by
         label.
 
-        The last row is the start. They are the bigram weights of the bias and of template lines without a macro. The
-        weight of a class pair is added to every label pair in it.
+        The last row is the start. Plain transitions are the bigram weights of the bias and of template lines without a
+        macro. The weight of a class pair is added to every label pair in it.
         """
         import numpy as np
 

@@ -1,4 +1,4 @@
-"""Labels files that have gold labels."""
+"""Labels files that contain gold labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
         del counts[label]
     if not counts:
         return None
-    n, text = counts.total(), "have gold labels that the model does not know, and count as wrong"
+    n, text = counts.total(), "have gold labels that are not in the model and count as wrong"
     question = "; was it trained for this task?" if 2 * n > evaluation.tokens else ""
     return f"{n:,} of {evaluation.tokens:,} tokens {text}: {listed(counts)}{question}"
 
@@ -132,8 +132,8 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
 
 
 def _check_gold(rows: list[list[str]], needed: int, where: str) -> None:
-    """Raise for lines that are too short to have a gold label after the columns that the template needs."""
+    """Raise for lines that are too short to contain a gold label after the columns that the template needs."""
     for row in rows:
         if len(row) < needed + 2:
-            expected = f"{needed} columns of observations or more and, last, the gold label"
+            expected = f"at least {needed} columns before the gold label"
             raise InputError(f"{where}: expected {expected}, found {' '.join(row[:-1])!r:.60}")

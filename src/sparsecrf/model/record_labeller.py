@@ -34,8 +34,8 @@ class RecordLabeller:
         scheme: Scheme = Scheme.AUTO,
     ) -> None:
         """`source` names the file in errors. `probability`: add probabilities. `force`: keep the labels of the records
-        that the model knows. `constrain`: predict only chunk labels that are valid in this scheme. `scheme`: how labels
-        encode spans."""
+        if they are in the model. `constrain`: predict only chunk labels that are valid in this scheme. `scheme`: the
+        span encoding of the labels."""
         self._model, self._format, self._source = model, format, source
         self._probability, self._force, self._constrain = probability, force, constrain
         self._spans = SpanReader(model.labels, scheme)

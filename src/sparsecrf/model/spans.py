@@ -27,7 +27,7 @@ class SpanReader:
     """Finds the spans of label sequences: chunks, or fields, which are runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
-        """`scheme` says how labels encode spans, as for `sparsecrf eval`; with "auto", `span_scheme` decides. With
+        """`scheme` is the span encoding, as for `sparsecrf eval`; with "auto", `span_scheme` decides. With
         "none", every token is a separate span."""
         chosen = Scheme.of(scheme)
         self.scheme = span_scheme(labels) if chosen is Scheme.AUTO else chosen
@@ -41,8 +41,8 @@ class SpanReader:
     def spans(
         self, chain: Chain, corpus: Corpus, i: int, path: NDArray[np.int32], constraints: Constraints | None = None
     ) -> list[Span]:
-        """The spans of sequence i with these labels, by id. The probability of a span is that of the labels of its
-        tokens, summed over all labels of the other tokens; under constraints, only over the label sequences that
+        """The spans of sequence i with these labels, by id. The probability of a span is the probability of the labels
+        of its tokens, summed over all labels of the other tokens; under constraints, only over the label sequences that
         satisfy them."""
         from math import exp
 
@@ -52,7 +52,7 @@ class SpanReader:
         ]
 
     def places(self, path: NDArray[np.int32]) -> list[tuple[int, int, str]]:
-        """Where the spans of these labels begin and end, and their types."""
+        """The start, end and type of each span of these labels."""
         return self.places_of([self._labels[y] for y in path])
 
     def places_of(self, names: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -63,7 +63,7 @@ class SpanReader:
 
 
 def chunks(marks: list[int]) -> list[tuple[int, int]]:
-    """Where the chunks begin and end, from the marks of a `ChunkReader`.
+    """The start and end of each chunk, from the marks of a `ChunkReader`.
 
     With brackets (which are whole chunks) and with labels that follow no scheme, conlleval's table yields ends without
     a beginning, beginnings that must end the previous chunk, and chunks that end only with the sequence.

@@ -1,4 +1,4 @@
-"""Checks whether sequences look like the training data of a model; otherwise they would silently get wrong labels.
+"""Checks that sequences look like the training data of a model; otherwise, they would silently get wrong labels.
 
 Kinds of tokens are text, mappings, rows of matrices, and so on. A model stores the kind of its training tokens in its
 training record, if there was only one kind.
@@ -79,8 +79,8 @@ class TokenCheck:
 
     def _warn(self, where: str) -> None:
         warn_caller(
-            f"tokens: expected attributes that the model knows, found none in any {where}. Are they computed in the "
-            f"same way as for training? The model knows {self._known[0]!r}, for example; Model.explain() shows more."
+            f"tokens: expected attributes of the model, found none in any {where}. Are they computed in the same way "
+            f"as for training? The model contains {self._known[0]!r}, for example; Model.explain() shows more."
         )
 
     def one(self, sequence: Any, is_known: Callable[[Any], bool]) -> Any:

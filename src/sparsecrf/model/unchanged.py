@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unchanged:
-    """Numbers of sentences whose labels stay the same: proved, and observed."""
+    """Counts of sentences whose labels provably stay the same, and of labels that change."""
 
     sequences: int = 0
     tokens: int = 0

@@ -196,7 +196,7 @@ def test_errors_of_sequences():
         model.explain(["dry"]).tokens[0].contributions("snow")
     with pytest.raises(InputError, match=r"top: expected.*positive integer.*None.*found 0"):
         model.explain(["dry"], top=0)
-    with pytest.raises(InputError, match="labels: the sequence has no labels"):
+    with pytest.raises(InputError, match="labels: expected a sequence for these labels, found none"):
         model.explain(labels=["sun"])
 
 

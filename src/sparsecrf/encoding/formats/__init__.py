@@ -1,4 +1,4 @@
-"""Formats of data files. To add one, write a subclass of `Records` in a new file here and add its name to FORMATS.
+"""Formats of data files. To add a format, write a subclass of `Records` in a new file here and add it to FORMATS.
 
 Every command then supports it: `train`, `path`, `--cache`, Dask, `label`, `eval`, `report` and `convert`.
 """

@@ -1,12 +1,12 @@
-"""JSON lines of annotation tools: tasks of Prodigy and of Label Studio.
+"""JSON lines of annotation tools: Prodigy and Label Studio tasks.
 
-A task of Prodigy has a text with spans of characters, and its tokens, which say where words begin and end.
+A Prodigy task contains a text with spans of characters, and the tokens of the text with their positions.
 
     {"text": "Ada went", "tokens": [{"text": "Ada", "start": 0, "end": 3, "id": 0}, ...],
      "spans": [{"start": 0, "end": 3, "token_start": 0, "token_end": 0, "label": "PER"}]}
 
-In a task of Label Studio, the text is in the data of the task, and spans are results of annotations; the spans of a
-model are predictions.
+In a Label Studio task, `data` contains the text, and `annotations` contain the spans as results; spans that a model
+predicts are stored as predictions.
 
     {"data": {"text": "Ada went"}, "annotations": [{"result": [{"type": "labels", "from_name": "label",
      "to_name": "text", "value": {"start": 0, "end": 3, "text": "Ada", "labels": ["PER"]}}]}]}
@@ -35,7 +35,7 @@ def record_of_tool(
 
 
 class _ProdigyTask(TextRecord):
-    """A task of Prodigy, whose tokens are the words."""
+    """A Prodigy task, whose tokens are the words."""
 
     def _cut(self, text: str, tokenizer: str) -> list[tuple[int, int]]:
         found, last = list[tuple[int, int]](), 0
@@ -57,7 +57,7 @@ class _ProdigyTask(TextRecord):
 
 
 class _LabelStudioTask(TextRecord):
-    """A task of Label Studio, whose spans are in the first annotation that was not cancelled."""
+    """A Label Studio task, whose spans are in the first annotation that was not cancelled."""
 
     def __init__(self, content: dict[str, Any], line: int, where: str, labelled: bool, tokenizer: str) -> None:
         self._task, self._names = content, {"from_name": "label", "to_name": "text", "type": "labels"}

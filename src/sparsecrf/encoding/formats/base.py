@@ -1,7 +1,7 @@
 """The interface for formats of labelled data files. Each format is a subclass in its own file.
 
-The core reads columns and CRFsuite's lines. All other formats are read in Python: they are subclasses of `Records`
-(`records.py`), which need two methods.
+The core reads columns and CRFsuite's lines. All other formats are read in Python, by subclasses of `Records`
+(`records.py`) that implement two methods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 
 
 class Layout(NamedTuple):
-    """How the lines of files become attributes. Settings that are not given are inferred from the first lines."""
+    """Settings for converting lines to attributes. Settings that are not given are inferred from the first lines."""
 
     template: Template | None = None  #: None if it is not known yet, or if the files contain attributes
     n_columns: int = 0  #: columns of each line, including the label; 0 if it is not known yet, or without columns
@@ -36,11 +36,11 @@ class Format(ABC):
     """A format of labelled data files. It has no state."""
 
     name: str  #: name for `--format`, `--from` and `--to`
-    title: ClassVar[str]  #: name of these files in errors
+    title: ClassVar[str]  #: name of these files in error messages
     suffix: ClassVar[str] = ""  #: suffix of file names in this format; "" if there is none
     takes_template: ClassVar[bool] = False  #: whether a template generates attributes; otherwise files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
-    token_a_line: ClassVar[bool] = False  #: whether a line has the columns of a token, with the label last
+    token_a_line: ClassVar[bool] = False  #: whether a line contains the columns of a token, with the label last
     skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in these files
     tokenizer: str | None = None  #: tokenizer of running text; None if files contain tokens
@@ -50,7 +50,7 @@ class Format(ABC):
         raise OptionError(f"{option}: expected {self.name} alone, found {self.name}:{choice}")
 
     def with_tokenizer(self, name: str) -> Format:
-        """The format with another of `TOKENIZERS` for running text."""
+        """The format with another tokenizer, one of `TOKENIZERS`, for running text."""
         return self
 
     def check_template(self, template: object | None, option: str) -> None:
@@ -74,11 +74,11 @@ class Format(ABC):
             raise OptionError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
     def check_labels(self, labels: Iterable[str]) -> None:
-        """Raise for a label that these files cannot hold."""
+        """Raise for a label that these files cannot contain."""
         for label in labels:
             if wrong := next((c for c in label if c in self.not_in_labels), None):
                 raise InputError(
-                    f"label {label!r:.80}: {self.title} files cannot hold {wrong!r} in a label; "
+                    f"label {label!r:.80}: {self.title} files cannot contain {wrong!r} in a label; "
                     "use JSON lines (--format jsonl), or train with other label names"
                 )
 
@@ -121,8 +121,8 @@ class Format(ABC):
             yield Piece(bytes(data), first)
 
     def width(self, piece: Piece, source: str) -> int:
-        """The number of columns of the first token, including the label; 0 if the piece has no tokens, or the format
-        has no columns."""
+        """The number of columns of the first token, including the label; 0 if the piece contains no tokens, or the
+        format has no columns."""
         return 0
 
     def encoder(
@@ -134,19 +134,19 @@ class Format(ABC):
         threads: int = 1,
         label_sets: str = "",
     ) -> Any:
-        """The encoder to which `add` passes sequences; options are as for `encode_files`. It has `n_sequences`,
-        `n_tokens` and `build()`."""
+        """The encoder to which `add` passes sequences; options are as for `encode_files`. The encoder
+        provides `n_sequences`, `n_tokens` and `build()`."""
         tables = vocabulary.attributes, vocabulary.labels
         return TextEncoder(*tables, vocabulary.start, grow, missing, words, threads, label_sets)
 
     def first_column(self, piece: Piece, source: str) -> Iterator[str]:
-        """The words of the tokens of a labelled piece, for `TokenSurvey`; empty if the format has attributes
+        """The words of the tokens of a labelled piece, for `TokenSurvey`; empty if files contain attributes
         instead."""
         return iter(())
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
-        """Encode a piece of a file, which errors call `source`. Returns the layout as far as it is known."""
+        """Encode a piece of a file, called `source` in messages. Returns the layout as far as it is known."""
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         """The sequences of a file, for another format to write. The template's U lines generate the attributes."""
@@ -173,7 +173,7 @@ class Format(ABC):
 
 
 def items_of(sequences: Iterable[Labelled], template: Template | None) -> Iterator[Items]:
-    """The attributes of rows of columns, for a format that has attributes; the U lines of the template generate them.
+    """The attributes of rows of columns, for a format with attributes; the U lines of the template generate them.
 
     Plain transitions (a bare B) are implied. Without a template, the columns themselves are the attributes. Lines * and
     other lines B are an error, since attributes of other formats do not condition label pairs.
@@ -205,7 +205,7 @@ def _check_only_unigrams(template: Template) -> None:
 
 
 def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
-    """Attributes as columns. Every token must have the same number, without values, which columns cannot express."""
+    """Attributes as columns. All tokens must have the same number of attributes; columns cannot express values."""
     width: int | None = None
     for i, (tokens, labels) in enumerate(sequences):
         for t, attributes in enumerate(tokens):

@@ -37,7 +37,7 @@ class Columns(Format):
         template = layout.template
         if template is None:
             if layout.ragged:
-                raise InputError("ragged needs a template, which says which columns are needed")
+                raise InputError("ragged needs a template, which determines the required columns")
             if (columns := width(piece)) == 0:
                 return layout  # there are only blank lines
             if columns == 1:

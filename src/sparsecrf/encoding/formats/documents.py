@@ -1,7 +1,7 @@
 """Column files of documents, as in CoNLL-2003: a sequence that begins with -DOCSTART- begins a document.
 
-The token is the first column, and the label is the last column. After the token, rows get the columns of
-`with_mentions`, which describe its other mentions in the document. Then come the other columns of the file.
+The token is the first column, and the label is the last column. Rows consist of the token, the columns of
+`with_mentions`, which describe its other mentions in the document, and the other columns of the file.
 """
 
 from __future__ import annotations
@@ -143,12 +143,12 @@ def _whole_documents(data: bytearray, looked_at: int) -> int:
 
 
 def _end_within(data: bytearray, looked_at: int) -> int:
-    """Where the last document begins, in bytes that may begin anywhere; 0 if no document begins."""
+    """The offset at which the last document begins, in bytes that may begin anywhere; 0 if no document begins."""
     return max(_marks(data, max(0, data.rfind(b"\n", 0, looked_at))), default=0)
 
 
 def _marks(data: bytes | bytearray, begin: int = 0) -> Iterator[int]:
-    """Where documents begin, except in the first line: the first cell is a mark, and the line before is blank."""
+    """The offsets of documents, except in the first line. A document begins with a mark after a blank line."""
     at = begin
     while (at := data.find(_MARK, at)) >= 0:
         line = data.rfind(b"\n", 0, at) + 1
@@ -167,7 +167,7 @@ def _n_sequences(data: bytearray) -> int:
 def read_documents(source: Source) -> Iterator[tuple[list[list[str]], list[str | None]]]:
     """Read a column file of documents sequence by sequence: rows with the columns of `with_mentions`, and labels.
 
-    A sequence that begins with -DOCSTART- begins a document; sequences before the first document belong to none. The
+    A sequence that begins with -DOCSTART- begins a document; sequences before the first mark belong to no document. The
     word is the first column, and the label is the last; other columns follow the columns of mentions. `source` is a
     path, "-" (standard input) or a file open for bytes.
     """

@@ -46,8 +46,8 @@ class Record(ABC):
 
 
 class Records(Format):
-    """A format of records. Subclasses say how records are read (`records`), and how a new record is written
-    (`text`)."""
+    """A format of records. Subclasses implement `records`, which reads records, and `text`, which writes a new
+    record."""
 
     takes_template = True
     one_line: ClassVar[bool] = False  #: whether each line is a sequence; if not, a blank line ends a sequence
@@ -57,7 +57,7 @@ class Records(Format):
 
     @abstractmethod
     def records(self, piece: Piece, source: str, labelled: bool) -> Iterator[Record]:
-        """The sequences of a piece of a file, which errors call `source`. If not `labelled`, labels are left out."""
+        """The sequences of a piece of a file, called `source` in messages. If not `labelled`, labels are left out."""
 
     @abstractmethod
     def text(self, rows: list[list[str]], labels: list[str]) -> str:
@@ -105,13 +105,13 @@ class Records(Format):
         return (row[0] for record in self.records(piece, source, True) for row in record.rows)
 
     def _with_labels(self, piece: Piece, source: str) -> Iterator[Record]:
-        """The sequences that have tokens. Raises for sequences without labels."""
+        """The nonempty sequences. Raises for sequences without labels."""
         for record in self.records(piece, source, True):
             if not record.rows:
                 continue
             if record.labels is None:
                 raise InputError(
-                    f"{source}, line {record.line}: expected labels, found none (to label data without labels: "
+                    f"{source}, line {record.line}: expected labels, found none (to predict labels, use "
                     "`sparsecrf label`)"
                 )
             yield record
@@ -165,8 +165,8 @@ class RecordEncoder:
         self.n_sequences += 1
 
     def _label(self, text: str | None) -> str | frozenset[str] | None:
-        """The label or label set. None if it is missing; also if it is (or contains) an unknown label and the
-        vocabulary does not grow."""
+        """The label or label set; None if it is missing, or if it is (or contains) an unknown label and the vocabulary
+        does not grow."""
         if not text or text == self.missing:
             return None
         names = text.split(self.label_sets) if self.label_sets else [text]
