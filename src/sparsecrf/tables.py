@@ -9,7 +9,7 @@ _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align the columns of a table; the first column is text, and the others are numbers."""
+    """Align the columns of a table; the first column is text, and the other columns are numbers."""
     every = [head, *rows]
     widths = [max(len(row[k]) for row in every) for k in range(len(head))]
     lines = []

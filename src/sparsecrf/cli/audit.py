@@ -45,7 +45,7 @@ class Unit(str, Enum):
 class AuditOptions:
     """Options for splitting the data, training the models and judging the labels."""
 
-    folds: int = option(5, "Number of folds; each is judged by a model trained on the others.", metavar="N", min=2)
+    folds: int = option(5, "Number of folds; each is judged by a model trained on the other folds.", metavar="N", min=2)
     by: By = option(
         By.SENTENCE, "Unit to keep together in one fold: sentence, or document, which begins with -DOCSTART-."
     )

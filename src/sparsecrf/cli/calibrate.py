@@ -15,7 +15,7 @@ def calibrate(
     data: Annotated[
         str,
         typer.Argument(
-            help="Labelled data like those you will label, not used in training; - is standard input.",
+            help="Labelled data like the data to label, not used in training; - is standard input.",
             metavar="DATA",
             show_default=False,
         ),
@@ -42,8 +42,8 @@ def calibrate(
     answer with the requested probability.
 
     Weights and predicted labels do not change; the file is replaced at the end. The guarantee holds for sentences
-    drawn like those of DATA, which must not be among the training data. You need at least 19 sentences; with a few
-    hundred, the coverage is within a point or two of the requested coverage.
+    drawn like the sentences in DATA, which must not be among the training data. You need at least 19 sentences; with a
+    few hundred, the coverage is within a point or two of the requested coverage.
     """
     from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.files.text import name_of

@@ -23,7 +23,7 @@ def _as_written(hint: Any) -> Any:
 
 QUIET = Declared("Do not print progress.", "--quiet", "-q")
 ENCODING = Declared(
-    "Text encoding: utf-8, latin-1 or another name that Python knows; or bytes, for arbitrary bytes. The "
+    "Text encoding: utf-8, latin-1 or another encoding that Python supports; or bytes, for arbitrary bytes. The "
     "default is the encoding of the model's training data if there is a model, else utf-8.",
     "--encoding",
     metavar="NAME|bytes",

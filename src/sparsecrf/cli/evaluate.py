@@ -83,8 +83,8 @@ def evaluate(
         first, second = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
         raise InputError(
             f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns that share "
-            f"(almost) no labels (such as {first!r} and {second!r}). If the file has no predicted labels "
-            "yet, use -m MODEL to predict them"
+            f"(almost) no labels (such as {first!r} and {second!r}). If the file contains no predicted "
+            "labels yet, use -m MODEL to predict them"
         )
     if as_json:
         typer.echo(json.dumps(_as_json(evaluation, confusion)))

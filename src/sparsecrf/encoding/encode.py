@@ -52,7 +52,7 @@ class PieceEncoder:
             self.survey.add(self.format.first_column(text, source))
 
     def _can_label_text(self) -> bool:
-        """Whether running text, which has one column, is enough for the template."""
+        """Whether running text, a single column, is enough for the template."""
         template = self.layout.template
         return self.layout.n_columns == 2 or (template is not None and template.n_columns == 1)
 

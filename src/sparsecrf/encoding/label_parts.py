@@ -105,7 +105,7 @@ class LabelParts(NamedTuple):
         return [counts[cell] for cell in self.class_cells]
 
     def n_class_pairs(self, start: bool) -> int:
-        """The number of class pairs that have features: all except pairs of two single-label classes. `start` includes
+        """The number of class pairs with features: all except pairs of two single-label classes. `start` includes
         pairs after the start label."""
         n, single = len(self.class_cells), sum(cell < len(self.classes) for cell in self.class_cells)
         return n * n - single * single + (n - single if start else 0)

@@ -46,7 +46,7 @@ class Resource(_core.Resource):
 
     @classmethod
     def clusters(cls, name: str, source: TableSource, *, store: bool = True) -> Resource:
-        """Word clusters whose names have larger clusters as prefixes.
+        """Word clusters; the prefixes of their names denote larger clusters.
 
         The source is the file of a Brown clustering program or of `sparsecrf data clusters` (path, word, count), a file
         with word and class on each line, or a mapping of words to classes.

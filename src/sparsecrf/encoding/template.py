@@ -21,8 +21,8 @@ class Template(_core.Template):
     """Lines that generate attributes from the columns around a position.
 
     `U...` conditions labels, `B...` label pairs, `*...` both, and `T...` label pairs and longer label n-grams, up to
-    the order of a model. `%x[row,column]` is a cell, and `%X` is the same in lower case. `%t[row,column,"re"]` tells
-    whether the regular expression matches (true or false), and `%m[row,column,"re"]` is the matching text. `@row`
+    the order of a model. `%x[row,column]` is a cell, and `%X` is the same in lower case. `%t[row,column,"re"]` is
+    true or false: whether the regular expression matches, and `%m[row,column,"re"]` is the matching text. `@row`
     counts from the ends of the sequence. Functions of words are: `%l` lower case, `%p[row,column,n]` and
     `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length,
     `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource with that name (one of `resources`),
@@ -55,7 +55,7 @@ class Template(_core.Template):
         bytes: bool = False,
     ) -> Template:
         """Make a template from a `Template`, its lines, or the name of its file, with these resources. A `Template`
-        keeps its own settings unless `boundary` and `bytes` say otherwise.
+        keeps its own settings unless `boundary` or `bytes` overrides them.
 
         Text of several lines is the template itself; a single line is a file name if the file exists, else a template.
         """

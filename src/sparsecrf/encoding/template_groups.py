@@ -47,7 +47,7 @@ def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
 def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
     """Like `by_prefix`, but grouped by the lines of a template, OTHER last.
 
-    An attribute does not say which line made it, so it is assigned to the matching line with the most literal text.
+    An attribute does not record its line, so it is assigned to the matching line with the most literal text.
     Lines that differ only in their macros make the same attributes and share a group.
     """
     lines_of: dict[tuple[str, ...], list[str]] = {}  # from literal parts between macros to the lines with these parts

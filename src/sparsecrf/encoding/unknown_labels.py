@@ -1,5 +1,5 @@
-"""Labels of other data that do not occur in the training data. A corpus has no ids for them, but scores need their
-names."""
+"""Labels of other data that do not occur in the training data. A corpus contains no ids for them, but scores need
+their names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SHOWN = 5  # maximum number of labels in a message
 
 
 class UnknownLabels:
-    """The labels of other data that have no id, by token. Tokens are added one after the other."""
+    """The labels of other data without an id, by token. Tokens are added one after the other."""
 
     def __init__(self) -> None:
-        self.at: dict[int, Any] = {}  #: the label of each token (from 0 on, over all sequences) whose label is unknown
-        self.n_labelled = 0  #: number of tokens that have a label, known or not
+        self.at: dict[int, Any] = {}  #: the unknown labels, by token (from 0 on, over all sequences)
+        self.n_labelled = 0  #: number of tokens with a label, known or not
         self._n_tokens = 0
 
     def add(self, label: Any, is_known: bool) -> None:

@@ -203,7 +203,7 @@ class TrainingVectors(NamedTuple):
     vectors: WordVectors
     dense: DenseColumns  #: the standardisation of the vectors
     rows: NDArray[np.int32]  #: row of each word that was seen; -1 if it has no vector
-    covered: float  #: share of the tokens that have a vector
+    covered: float  #: share of the tokens with a vector
 
     def added(self, corpus: Corpus, words: NDArray[np.int32], attributes: StringTable) -> Corpus:
         """The corpus with the vectors of these words (given by number) as dense columns."""
@@ -215,7 +215,7 @@ def look_up(
 ) -> TrainingVectors:
     """Look up the vectors of the words of training data. `words`: the word number of each token (`Corpus.words`).
 
-    Columns are standardised over the tokens that have a vector.
+    Columns are standardised over the tokens with a vector.
     """
     import numpy as np
 

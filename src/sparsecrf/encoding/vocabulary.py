@@ -74,7 +74,7 @@ class Vocabulary:
         threads: int = 1,
     ) -> Encoder:
         """An encoder that takes sequences one at a time; options are as for `encode`. `features` belong to a model:
-        attributes that have a weight for label pairs condition them, regardless of `bigrams`."""
+        attributes with a weight for label pairs condition them, regardless of `bigrams`."""
         if grow and self.frozen:
             raise InputError("grow: the vocabulary of a model cannot grow")
         return Encoder(
@@ -183,7 +183,7 @@ def _predicate(bigrams: Bigrams) -> Callable[[str], bool] | bool | None:
 
 
 def bigrams_of(attributes: StringTable, features: FeatureSet) -> Bigrams:
-    """The attributes that have a feature of label pairs or longer n-grams."""
+    """The attributes with a feature for label pairs or longer n-grams."""
     conditioning = {attributes[x] for x in features.conditioning}
     if conditioning <= {BIAS}:
         return "bias"

@@ -79,7 +79,7 @@ class CRF(BaseCRF):
         attributes, or a predicate. Ignored if there is a template, which determines them itself.
     start : whether a start label precedes the first token.
     order : the largest number of labels in a feature; None means no limit. Above 2, longer label n-grams come from the
-        lines T... of the template, or are plain if it has no such lines; without a template, all attributes that
+        lines T... of the template, or are plain without such lines; without a template, all attributes that
         condition label pairs also condition n-grams. An order above 2 requires rho1 > 0 and the solver auto, owlqn,
         lbfgs, fista or sgd-l1.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
@@ -102,7 +102,7 @@ class CRF(BaseCRF):
         order_factor (multiply rho1 of a label n-gram by this, at least 1, for each label beyond two),
         group_weight (the weight of groups relative to single features),
         class_pairs (with label_parts: labels with the same first part, for "ud" the part of speech, form a class, and
-        pairs of classes have weights in addition to label pairs; not with an order above 2),
+        pairs of classes get weights in addition to label pairs; not with an order above 2),
         prior (a `Model` or its file: penalise differences from its weights, so that training learns only what differs;
         weights of attributes that do not occur in the data stay unchanged; you may also write `CRF(prior=model)`),
         and the options of the solver itself, such as memory.

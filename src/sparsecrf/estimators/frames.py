@@ -1,4 +1,4 @@
-"""Pandas and polars data frames with a row for each token: their sentences, and answers as a column."""
+"""Splits pandas and polars data frames with a row for each token into sentences, and returns answers as columns."""
 
 from __future__ import annotations
 

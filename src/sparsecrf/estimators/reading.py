@@ -40,7 +40,7 @@ class Items:
         self._items, self._ahead = in_step(sequences(X, lengths, columns=rows), extra), deque[Any]()
 
     def first(self) -> Any:
-        """The tokens of the first sequence that has tokens; call this before reading the sequences."""
+        """The tokens of the first nonempty sequence; call this before reading the sequences."""
         while not self._ahead or len(self._ahead[-1][0]) == 0:
             if (item := next(self._items, None)) is None:
                 return ()

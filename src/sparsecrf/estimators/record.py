@@ -25,7 +25,7 @@ def estimator_record(data: Dataset) -> dict[str, Any]:
 
 
 def fitted_attributes(labels: list[str], training: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of an estimator whose model has these labels and this record."""
+    """The attributes of an estimator for a model with these labels and this record."""
     entry = training.get(RECORD)
     known = entry if isinstance(entry, Mapping) else {}
     width, names = known.get("n_features_in"), known.get("feature_names_in")

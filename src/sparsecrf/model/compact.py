@@ -53,7 +53,7 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
 
 
 def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
-    """The arrays of a file, except those for label n-grams. `parts` are in byte order; `rounded` has rounded their
+    """The arrays of a file, except the arrays for label n-grams. `parts` are in byte order; `rounded` has rounded their
     weights with this scale."""
     import numpy as np
 

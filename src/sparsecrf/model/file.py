@@ -10,8 +10,8 @@ Models with label n-grams of three or more labels use version 2, with the additi
     ngrams.attribute, ngrams.length         I64[n]          of the last n features, in their order
     ngrams.labels                           I64             their labels one after the other; Y is the start
 
-Version 3 stores the same content in fewer bytes, with rounded weights (compact.py). All versions have these metadata,
-each of them JSON: `start` (true or false: whether a start label precedes the first position), `template` (its text and
+Version 3 stores the same content in fewer bytes, with rounded weights (compact.py). All versions contain these
+metadata as JSON: `start` (true or false: whether a start label precedes the first position), `template` (its text and
 the convention of its boundary cells, or null), `n_columns` (the number of observation columns in training; 0 means
 unknown) and `training` (how the weights were found). If labels have parts, `parts` lists the names of the parts and the
 parts of each label (encoding/label_parts.py). If tokens have vectors, `dense` contains their standardisation

@@ -75,7 +75,7 @@ def _attributes(model: Model) -> NDArray[np.int32]:
 
 
 def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
-    """Add the weight of (x, part) to the weight of (x, y) for every label y that has the part, and the weight of a pair
+    """Add the weight of (x, part) to the weight of (x, y) for every label y with that part, and the weight of a pair
     of classes to all pairs of their labels. Scores stay the same."""
     Y = features.n_labels
     new = Numbering(Y, features.n_attributes)

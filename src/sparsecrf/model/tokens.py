@@ -16,7 +16,7 @@ from sparsecrf.warn import warn_caller
 
 KIND = "token_kind"  #: key in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
-_FEW = 20  # minimum number of text or list tokens: fewer tokens may well have no known attribute
+_FEW = 20  # minimum number of text or list tokens: fewer tokens may well contain no known attribute
 
 
 def kind_of(sequence: Any) -> str | None:
@@ -39,8 +39,8 @@ class TokenCheck:
         self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
-        # Whether mappings, and other tokens, are known to have attributes of the model. This is not checked for a model
-        # without weights, which has no attributes.
+        # Whether mappings, and other tokens, are known to contain attributes of the model. This is not checked for a
+        # model without weights, which contains no attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
         self._n_strange = 0  # text or list tokens in all calls so far, while none is known
         self._first_strange: Any = None
@@ -57,7 +57,7 @@ class TokenCheck:
                 yield sequence
                 continue
             checked = self._checked_kind(sequence, None if alone else i)
-            # Once one sequence has a known attribute, no further checks are needed.
+            # Once one sequence contains a known attribute, no further checks are needed.
             if isinstance(checked, (list, tuple)) and len(checked) > 0:
                 if isinstance(checked[0], Mapping):
                     if not self._mappings_familiar:

@@ -29,7 +29,7 @@ class PathWarning(UserWarning):
 
 @dataclass(frozen=True, repr=False)
 class Path:
-    """Fits by decreasing rho1, then by increasing rho2 if it has several values, with their errors on held-out data, if
+    """Fits by decreasing rho1, then by increasing rho2 if there are several values, with errors on held-out data, if
     any."""
 
     fits: list[Fit]

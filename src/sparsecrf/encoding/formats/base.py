@@ -166,7 +166,7 @@ class Format(ABC):
         raise InputError(f"expected a format with tokens in columns, found {self.title} files")
 
     def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
-        """The labels of the sequences of a file; None for tokens that have no label."""
+        """The labels of the sequences in a file; None for tokens without a label."""
         if self.takes_template:
             return (labels for _, labels in self.read_rows(source, ragged=ragged))
         return (labels for _, labels in self.read(source))
