@@ -9,7 +9,7 @@
 
 #include "arrays.hpp"
 #include "callback.hpp"
-#include "core/training/dual_ascent.hpp"
+#include "core/training/dual/dual_ascent.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {

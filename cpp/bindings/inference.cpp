@@ -114,7 +114,7 @@ void bind_oracle(nb::module_& m) {
             nb::arg("features"), array("w"), nb::arg("bound"), array("unigram"), array("start"), array("inner"),
             nb::arg("fraction"),
             "The contribution of this shard to the candidates of all shards, given their total absolute "
-            "masses: cells, sums, and shares of the mass (cpp/core/training/screen.hpp).")
+            "masses: cells, sums, and shares of the mass (cpp/core/training/screening/screen.hpp).")
         .def(
             "loss_grad_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {

@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/thread_pool.hpp"
-#include "core/inference/transition.hpp"
+#include "core/inference/transitions/transition.hpp"
 #include "gil.hpp"
 
 namespace sparsecrf::bindings {

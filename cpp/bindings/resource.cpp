@@ -1,4 +1,4 @@
-#include "core/text/resource.hpp"
+#include "core/text/resources/resource.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/text/columns.hpp"
-#include "core/text/word_clusters.hpp"
+#include "core/text/resources/word_clusters.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/text/word_vectors.hpp"
+#include "core/text/resources/word_vectors.hpp"
 
 namespace sparsecrf::bindings {
 

@@ -1,4 +1,4 @@
-#include "core/text/word_vectors.hpp"
+#include "core/text/resources/word_vectors.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "core/text/vector_text.hpp"
+#include "core/text/resources/vector_text.hpp"
 #include "module.hpp"
 
 namespace sparsecrf::bindings {

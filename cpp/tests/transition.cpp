@@ -1,6 +1,6 @@
 // A matrix gives the same results after `assign` and after `renew`, dense and sparse, or throws if the data for the
 // result were dropped.
-#include "core/inference/transition.hpp"
+#include "core/inference/transitions/transition.hpp"
 
 #include <cmath>
 #include <cstdio>

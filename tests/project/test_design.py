@@ -71,7 +71,7 @@ QUESTIONS = {
     "Where is the duality gap computed?": ("duality gap", "src/sparsecrf/training/dual.py", "class LowerBound"),
     "Where are violating features outside the working set found?": (
         "screening",
-        "cpp/core/training/screen.cpp",
+        "cpp/core/training/screening/screen.cpp",
         "Screen::",
     ),
     "Where is chosen which rho1 is tried next?": ("search for rho1", "src/sparsecrf/path/grid.py", "class Search"),
@@ -102,7 +102,7 @@ def unknown_modules(text):
         f"{folder}/{name}"
         for folder, holds in rows
         for name in re.findall(r"`([a-z_0-9]+)`", holds)
-        if not any((ROOT / "cpp/core" / folder).glob(f"{name}.*"))
+        if not any((ROOT / "cpp/core" / folder).rglob(f"{name}.*"))
     }
 
 

@@ -1,4 +1,4 @@
-"""Clusters of words: the plain twin of cpp/core/text/word_clusters.cpp, for few words."""
+"""Clusters of words: the plain twin of cpp/core/text/resources/word_clusters.cpp, for few words."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Lookups in resources (%d, %D): the plain twin of cpp/core/text/resource.cpp."""
+"""Lookups in resources (%d, %D): the plain twin of cpp/core/text/resources/resource.cpp."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Functions of words in templates (%l, %p, %s, %h, %c, %n, %e): the plain twin of cpp/core/text/word_functions.cpp.
+"""Functions of words in templates (%l, %p, %s, %h, %c, %n, %e), as in cpp/core/text/templates/word_functions.cpp.
 
 A character is a code point with the combining marks (general category M) that follow it. Its class is that of the code
 point, by general category.

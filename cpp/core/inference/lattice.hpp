@@ -7,7 +7,7 @@
 
 #include "core/base/aligned.hpp"
 #include "core/corpus/corpus.hpp"
-#include "core/inference/ngram_places.hpp"
+#include "core/inference/ngrams/ngram_places.hpp"
 
 namespace sparsecrf {
 

@@ -10,8 +10,8 @@
 #include "core/base/aligned.hpp"
 #include "core/corpus/corpus.hpp"
 #include "core/inference/chain.hpp"
-#include "core/inference/pair_rows.hpp"
 #include "core/inference/potentials.hpp"
+#include "core/inference/transitions/pair_rows.hpp"
 
 namespace sparsecrf {
 

@@ -11,10 +11,10 @@
 #include "core/base/aligned.hpp"
 #include "core/corpus/corpus.hpp"
 #include "core/corpus/features.hpp"
-#include "core/inference/base_pairs.hpp"
 #include "core/inference/dense_columns.hpp"
-#include "core/inference/ngram_places.hpp"
-#include "core/inference/transition.hpp"
+#include "core/inference/ngrams/ngram_places.hpp"
+#include "core/inference/transitions/base_pairs.hpp"
+#include "core/inference/transitions/transition.hpp"
 #include "core/inference/unigram_rows.hpp"
 
 namespace sparsecrf {

@@ -10,8 +10,8 @@
 #include "core/base/compensated_sum.hpp"
 #include "core/inference/lattice_scores.hpp"
 #include "core/inference/log_chain.hpp"
-#include "core/inference/ngram_correction.hpp"
-#include "core/inference/rest_correction.hpp"
+#include "core/inference/ngrams/ngram_correction.hpp"
+#include "core/inference/transitions/rest_correction.hpp"
 
 namespace sparsecrf {
 

@@ -12,8 +12,8 @@
 #include "core/corpus/features.hpp"
 #include "core/corpus/string_table.hpp"
 #include "core/model/container.hpp"
-#include "core/text/template.hpp"
-#include "core/text/word_vectors.hpp"
+#include "core/text/resources/word_vectors.hpp"
+#include "core/text/templates/template.hpp"
 
 namespace sparsecrf {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/json.hpp"
-#include "core/text/template.hpp"
+#include "core/text/templates/template.hpp"
 
 namespace sparsecrf {
 

@@ -6,7 +6,7 @@
 #include "core/base/number.hpp"
 #include "core/base/sha256.hpp"
 #include "core/model/stored_resources.hpp"
-#include "core/text/vector_text.hpp"
+#include "core/text/resources/vector_text.hpp"
 
 namespace sparsecrf {
 namespace {

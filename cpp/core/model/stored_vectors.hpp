@@ -7,7 +7,7 @@
 
 #include "core/base/json.hpp"
 #include "core/model/container.hpp"
-#include "core/text/word_vectors.hpp"
+#include "core/text/resources/word_vectors.hpp"
 
 namespace sparsecrf {
 

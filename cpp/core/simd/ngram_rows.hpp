@@ -1,8 +1,8 @@
 // Label n-grams at eight positions side by side: input of the kernels of simd/ngram_rows.inl.
 //
 // A row is eight numbers, one for each of eight positions (lanes) that have the same arcs. Every number of
-// inference/ngram_correction.cpp becomes a row here, so nothing has to be gathered, and the result of a lane depends
-// neither on the other lanes nor on the instruction set. inference/ngram_batch.hpp describes how the rows are filled.
+// ngrams/ngram_correction.cpp becomes a row here, so nothing has to be gathered, and the result of a lane depends
+// neither on the other lanes nor on the instruction set. ngrams/ngram_batch.hpp describes how the rows are filled.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
-#include "core/text/known_rows.hpp"
+#include "core/text/labelling/known_rows.hpp"
 
 namespace sparsecrf {
 

@@ -2,7 +2,7 @@
 
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
-#include "core/text/word_functions.hpp"
+#include "core/text/templates/word_functions.hpp"
 
 namespace sparsecrf {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/corpus/corpus.hpp"
-#include "core/text/attribute_lists.hpp"
 #include "core/text/columns.hpp"
 #include "core/text/names.hpp"
-#include "core/text/template.hpp"
-#include "core/text/word_vectors.hpp"
+#include "core/text/resources/word_vectors.hpp"
+#include "core/text/templates/attribute_lists.hpp"
+#include "core/text/templates/template.hpp"
 
 namespace sparsecrf {
 

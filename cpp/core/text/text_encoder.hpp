@@ -14,7 +14,7 @@
 #include "core/text/columns.hpp"
 #include "core/text/crfsuite_text.hpp"
 #include "core/text/sequence_encoder.hpp"
-#include "core/text/template.hpp"
+#include "core/text/templates/template.hpp"
 
 namespace sparsecrf {
 

@@ -14,7 +14,7 @@
 #include "core/corpus/features.hpp"
 #include "core/corpus/string_table.hpp"
 #include "core/inference/one_by_one.hpp"
-#include "core/text/row_labeller.hpp"
+#include "core/text/labelling/row_labeller.hpp"
 #include "core/text/sequence_encoder.hpp"
 
 namespace sparsecrf {

@@ -8,7 +8,7 @@
 #include "core/base/aligned.hpp"
 #include "core/corpus/label_parts.hpp"
 #include "core/inference/lattice.hpp"
-#include "core/inference/ngram_batch.hpp"
+#include "core/inference/ngrams/ngram_batch.hpp"
 
 namespace sparsecrf {
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/corpus/features.hpp"
-#include "core/inference/base_pairs.hpp"
 #include "core/inference/potentials.hpp"
+#include "core/inference/transitions/base_pairs.hpp"
 #include "core/inference/unigram_rows.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/families/family.hpp"
 #include "core/training/plan.hpp"
-#include "core/training/screen.hpp"
+#include "core/training/screening/screen.hpp"
 #include "core/training/unigram_index.hpp"
 #include "core/training/value_sizes.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
-#include "core/training/quadratic.hpp"
+#include "core/training/quadratic/quadratic.hpp"
 
 namespace sparsecrf {
 namespace {

@@ -77,7 +77,7 @@ class Oracle(Protocol):
         """Screening of label n-grams. For each feature at the indices `listed` (with two or more labels, and not after
         the start), extended by each label and by the start label in front: a bound on the expectation, and the count,
         both [L, Y + 1]. Also the number of sequences whose bounds are not exact
-        (cpp/core/training/ngram_screen.cpp)."""
+        (cpp/core/training/screening/ngram_screen.cpp)."""
 
     def shard_sums(
         self,
@@ -90,7 +90,7 @@ class Oracle(Protocol):
         fraction: float,
     ) -> tuple[Numbers, Floats, Floats]:
         """Screening over several shards, given the masses of all shards: cells [n], sums [n] and shares of the mass [n]
-        (cpp/core/training/screen.hpp)."""
+        (cpp/core/training/screening/screen.hpp)."""
 
     def release_tables(self) -> None:
         """Free the memory that passes keep for the next pass."""

@@ -1,7 +1,7 @@
 // A feature family: all features of one form, such as an attribute with a label. It defines how its features are
 // counted and how their derivatives are summed over a corpus. To add one, write a class as below in a file of its own,
 // declare its FamilyKind here, and add it to the list in families.cpp. Numbers, scores and bounds of its features are
-// computed elsewhere: corpus/numbering.hpp, inference/potentials.cpp, training/screen.cpp and sequence_factors.cpp.
+// computed elsewhere: corpus/numbering.hpp, inference/potentials.cpp, screening/screen.cpp and sequence_factors.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 #include "core/base/in_turns.hpp"
 #include "core/corpus/features.hpp"
-#include "core/inference/base_pairs.hpp"
 #include "core/inference/potentials.hpp"
 #include "core/inference/recursion.hpp"
+#include "core/inference/transitions/base_pairs.hpp"
 #include "core/training/block_rows.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/unigram_index.hpp"

@@ -10,7 +10,7 @@
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/shares.hpp"
-#include "core/inference/ngram_places.hpp"
+#include "core/inference/ngrams/ngram_places.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/training/families/family.hpp"
 

@@ -11,7 +11,7 @@
 #include "core/base/aligned.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/shares.hpp"
-#include "core/inference/cost_model.hpp"
+#include "core/inference/transitions/cost_model.hpp"
 #include "core/training/families/count_rows.hpp"
 #include "core/training/families/family.hpp"
 

@@ -72,7 +72,7 @@ class Line:
 
 
 def lines_of(template: Template) -> list[Line]:
-    """The lines of a template, as the core reads them (cpp/core/text/template.cpp)."""
+    """The lines of a template, as the core reads them (cpp/core/text/templates/template.cpp)."""
     made = []
     for raw in template.text.removeprefix("\ufeff").split("\n"):
         line = raw.removesuffix("\r")

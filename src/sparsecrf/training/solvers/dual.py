@@ -1,4 +1,4 @@
-"""`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual_ascent.hpp`).
+"""`dual`: proximal dual coordinate ascent, one sequence per step (`cpp/core/training/dual/dual_ascent.hpp`).
 
 An iteration consists of two epochs (four while the gap is large) and an evaluation; an epoch has as many steps as there
 are sequences. Every fourth epoch visits all sequences in random order; the other epochs draw them in proportion to
