@@ -39,8 +39,8 @@ def test_words_beyond_what_is_kept():
 
 @pytest.mark.parametrize("seed", [1, 3])
 def test_lines_beyond_what_is_kept(seed):
-    """Lines of files are forgotten after 32,768, and with them the numbers of their words. Ties are decided in a corpus,
-    whose encoder has words of its own."""
+    """Lines of files are forgotten after 32,768, and with them the numbers of their words. Ties need an encoder, which
+    numbers words itself."""
     model, sequences = row_model(seed, conditions=False)
     expected = [by_corpus(model, rows) for rows in sequences]
     many = [[["a", "b", str(k)] for k in range(first, first + 100)] for first in range(0, 33_000, 100)]

@@ -10,7 +10,7 @@ Let g be the gradient of one sequence's loss and eta_t the size of step t (Botto
     sgd-l1:  eta_t = eta0 / (1 + 0.3 t/N)
 
 Decay and penalty are applied to a weight when a sequence uses it, or at the end of the epoch; the result is the same as
-if every step changed every weight (formulas: `cpp/core/training/stochastic/lazy_weights.hpp`). eta0 is found by trial on a sample.
+if every step changed every weight (formulas: `stochastic/lazy_weights.hpp`). eta0 is found by trial on a sample.
 Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. When they first
 join, steps have become too small for them, so eta0 is determined again and t restarts. The steps run in one thread,
 since each needs the weights of the previous one; evaluation uses all threads.
