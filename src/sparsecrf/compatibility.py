@@ -118,7 +118,7 @@ def has(*traits: Trait) -> Capabilities:
 
 
 def solver_for(*supported: Trait, has: Iterable[Trait] = ()) -> Capabilities:
-    """Capabilities of a solver that supports these optional traits, and no other of `OF_SOLVERS`."""
+    """Capabilities of a solver that supports these optional traits and none of the others in `OF_SOLVERS`."""
     return Capabilities(frozenset(has), refuses={trait: "" for trait in OF_SOLVERS if trait not in supported})
 
 

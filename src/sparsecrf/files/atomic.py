@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-#: Errors that only writing can cause. (Windows has no quota error by that name.)
+#: Errors that only writing can cause. (EDQUOT is not defined on every platform.)
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 

@@ -77,8 +77,7 @@ class AnsweringModel:
         return self.encode([sequence])
 
     def _is_plain(self, sequence: Iterable[Token]) -> bool:
-        """Whether tokens are attributes or columns, which the core reads, not rows of a matrix or pairs with
-        vectors."""
+        """Whether the core can read the tokens: attributes or columns, not matrix rows or pairs with vectors."""
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:

@@ -30,7 +30,7 @@ def kind_of(sequence: Any) -> str | None:
 
 
 class TokenCheck:
-    """Checks of sequences before a model encodes them."""
+    """Checks sequences before a model encodes them."""
 
     def __init__(
         self, training: Mapping[str, Any], attributes: StringTable, template: bool, n_columns: int = 0

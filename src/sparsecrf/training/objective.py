@@ -9,8 +9,8 @@ The model contains every (attribute, label) and (attribute, label, label) featur
 n-gram (`ngrams`). A working set lists the few features that are considered. The gradient of the loss is g = E - C, and
 weight 0 is optimal iff |g_k| is at most the penalty's threshold, rho1. As long as values are not negative, a feature
 with C <= rho1, which includes all unobserved features, can violate this condition only if its expectation E exceeds
-rho1. Screening rules that out for all but a few features (`Oracle.candidates`), so the conditions are checked over the
-whole space. The space can be restricted to the observed features or to a list; all of the above then applies to the
+rho1. Screening (`Oracle.candidates`) rules out violations by all but a few features, so the conditions are checked over
+the whole space. The space can be restricted to the observed features or to a list; all of the above then applies to the
 restricted space.
 """
 

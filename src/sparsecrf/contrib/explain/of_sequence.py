@@ -43,7 +43,7 @@ class SequenceExplanation:
         return exp(self.log_prob)
 
     def to_frame(self) -> Any:
-        """All contributions in a pandas frame, with position, token, previous and label."""
+        """All contributions as a pandas data frame, with the position, token, previous label and label of each."""
         columns = ("position", "token", "previous", "label", "attribute", "kind", "value", "weight", "amount")
         rows = (
             (t, token.text, token.previous, token.label, *term)

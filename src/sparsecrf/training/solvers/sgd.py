@@ -11,9 +11,9 @@ Let g be the gradient of one sequence's loss and eta_t the size of step t (Botto
 
 Decay and penalty are applied to a weight when a sequence uses it, or at the end of the epoch; the result is the same as
 if every step changed every weight (formulas: `stochastic/lazy_weights.hpp`). eta0 is found by trial on a sample.
-Label n-grams join by screening, as for every solver; with an `order_factor`, each has its own rho1. When they first
-join, steps have become too small for them, so eta0 is determined again and t restarts. The steps run in one thread,
-since each needs the weights of the previous one; evaluation uses all threads.
+Screening adds label n-grams to the working set, as with every solver; with an `order_factor`, each n-gram has its own
+rho1. When the first n-grams are added, the steps have become too small for them, so eta0 is determined again and t
+restarts. The steps run in one thread, since each needs the weights of the previous one; evaluation uses all threads.
 
 `warm_up` is a start for `auto`: a few epochs replace many of its first steps. It computes eight gradients at a time at
 the same weights, on all threads. If the data are shards in this process, it visits one after the other, up to eight
