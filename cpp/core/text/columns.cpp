@@ -99,7 +99,7 @@ void ColumnReader::check_columns(std::int64_t found, std::int64_t line) {
     }
 }
 
-// Keeps only the requested cells among those from index `before` on.
+// Removes the cells from index `before` on that are not needed.
 void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (found < n_columns_) {

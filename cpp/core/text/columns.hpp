@@ -14,9 +14,9 @@ namespace sparsecrf {
 // How to read lines.
 struct ColumnOptions {
     bool bytes = false;       // cells are arbitrary bytes except NUL instead of UTF-8 text
-    bool ragged = false;      // lines may differ in their number of columns; each line keeps
-    std::int64_t needed = 0;  //   the first `needed` columns
-    bool labelled = false;    //   and the last one, the label
+    bool ragged = false;      // lines may differ in their number of columns
+    std::int64_t needed = 0;  // ragged: the number of leading columns to keep
+    bool labelled = false;    // ragged: also keep the last column, the label
 };
 
 // One sequence, as views into its source text.
@@ -53,18 +53,18 @@ class KnownRows;
 // Reads one file in pieces, which may be split between any two sequences.
 class ColumnReader {
    public:
-    // `source` names the file in errors. n_columns: number of columns required on every line; 0: as many as the first
-    // line has.
+    // `source` names the file in errors. n_columns: number of columns required on every line; 0 takes it from the first
+    // line.
     explicit ColumnReader(std::string source, std::int64_t n_columns = 0, std::int64_t first_line = 1,
                           const ColumnOptions& options = {})
         : source_(std::move(source)), line_(first_line), n_columns_(n_columns), options_(options) {
         if (options_.ragged) n_columns_ = options_.needed + (options_.labelled ? 1 : 0);
     }
 
-    // Sets the piece to read from, which must outlive the rows. Throws unless it is UTF-8 text, if that is required.
+    // Sets the piece to read from, which must outlive the rows. Throws if it fails check_text.
     void open(std::string_view piece);
-    // Reads the next sequence of the piece; returns false at the end. known: lines that recur are not split again, and
-    // rows are numbered; it must be given to all calls or none, and only if all lines are split in the same way.
+    // Reads the next sequence of the piece; returns false at the end. known: a cache, so that recurring lines are not
+    // split again and rows are numbered. Pass it to all calls or none, and only if all lines are split in the same way.
     bool next(Rows& rows, KnownRows* known = nullptr);
 
     std::int64_t n_columns() const { return n_columns_; }
@@ -84,16 +84,16 @@ class ColumnReader {
     std::string source_;
     std::int64_t line_;
     std::int64_t n_columns_;
-    std::int64_t columns_from_ = 0;  // the line that determined n_columns_; 0 if it was given
+    std::int64_t columns_from_ = 0;  // the line that determined n_columns_; 0 if n_columns_ was given
     ColumnOptions options_;
     std::string_view rest_;
     std::vector<std::uint64_t> hashes_;  // of the lines of a sequence; scratch
 };
 
-// Length of the prefix of `text` that ends with a blank line, so that no sequence is split; 0 if no line is blank.
+// Length of the longest prefix of `text` that ends with a blank line and so splits no sequence; 0 if no line is blank.
 std::size_t whole_sequences(std::string_view text);
 
-// Checks that `piece` is well-formed UTF-8 without NUL; with `bytes`, only that it has no NUL. `line` is the number of
+// Checks that `piece` is well-formed UTF-8 without NUL; with `bytes`, checks only for NUL. `line` is the number of
 // its first line.
 void check_text(std::string_view piece, const std::string& source, std::int64_t line, bool bytes = false);
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint32_t kHeader = 48, kStringsHeader = 24, kFeature = 20;
 constexpr std::uint32_t kByteOrder = 0x62445371;
 
-// lookup3 (Bob Jenkins, 2006, public domain) of a text including its terminating 0: adds 12 bytes at a time to three
-// sums, which are mixed in between.
+// The hash lookup3 (Bob Jenkins, 2006, public domain) of a text with its terminating 0. Adds 12 bytes at a time to
+// three sums, which are mixed after each addition except the last.
 std::uint32_t lookup3(std::string_view text) {
     const std::size_t length = text.size() + 1;
     std::uint32_t a = 0xDEADBEEFu + static_cast<std::uint32_t>(length), b = a, c = a;
@@ -45,7 +45,7 @@ std::uint32_t lookup3(std::string_view text) {
         std::swap(a, b);
         std::swap(b, c);
     }
-    return b;  // after seven steps, the three are rotated by one
+    return b;  // after seven steps, the three sums have rotated by one place
 }
 
 }  // namespace
@@ -105,8 +105,8 @@ CrfsuiteModel::Strings CrfsuiteModel::strings(std::uint32_t at, std::uint32_t n,
     made.n = n;
     made.links = u4(begin + 20);
     if (begin + made.links + 4ull * n > data_.size()) fail(message(what, ": expected ", n, " offsets within the file"));
-    // Without hash tables the strings may follow immediately; the values read here are then meaningless, see
-    // has_tables_.
+    // In a file without hash tables, the strings may begin here. The values read are then meaningless (see
+    // has_tables_).
     for (std::uint32_t k = 0; k < 256; ++k) {
         const std::uint64_t place = begin + kStringsHeader + 8ull * k;
         if (place + 8 > data_.size()) {

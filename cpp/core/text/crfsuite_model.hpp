@@ -18,13 +18,13 @@ namespace sparsecrf {
 
 class CrfsuiteModel {
    public:
-    // `data`: the content of a file, must outlive this object; `source` names it in errors. Throws if it is not a
-    // CRFsuite model or if its tables exceed the file.
+    // `data`: the content of a file, which must outlive this object; `source` names the file in errors. Throws if the
+    // file is not a CRFsuite model or if its tables extend beyond the end of the file.
     CrfsuiteModel(std::string_view data, std::string source);
 
     const std::shared_ptr<StringTable>& labels() const { return labels_; }
     std::int64_t n_attributes() const { return attributes_.n; }
-    // Whether the file has hash tables; CRFsuite writes them, other programs may not.
+    // Whether the file has hash tables. CRFsuite writes them; other programs may not.
     bool has_tables() const { return has_tables_; }
 
     // The model restricted to some attributes.
@@ -33,7 +33,7 @@ class CrfsuiteModel {
         std::shared_ptr<const FeatureSet> features;
         std::vector<double> w;  // [K] weights of the features, all nonzero
     };
-    // The slice for `names`, without those missing from the model. Transitions become label pairs of `bias`.
+    // The slice for `names`; names missing from the model are skipped. Transitions become label pairs of `bias`.
     Slice slice(const StringTable& names, std::string_view bias) const;
 
    private:

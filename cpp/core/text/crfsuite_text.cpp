@@ -38,7 +38,7 @@ std::size_t find_colon(std::string_view field) {
 
 void CrfsuiteReader::open(std::string_view piece) {
     check_text(piece, source_, line_);
-    // Detects column files, which contain spaces but no TAB. A CRFsuite file without attributes has neither.
+    // Detects column files, which contain spaces but no TAB. A CRFsuite file without attributes contains neither.
     const bool blank = std::all_of(piece.begin(), piece.end(), is_blank);
     if (!blank && piece.find('\t') == std::string_view::npos && piece.find(' ') != std::string_view::npos) {
         throw InputError(

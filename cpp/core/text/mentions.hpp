@@ -25,7 +25,7 @@ class Mentions {
     // order, the previous word, the word itself and the next word.
     static constexpr std::size_t kColumns = 7;
     // Cells that are not words of the document. kNone: no such mention. kBefore, kAfter: beyond the ends of a sequence.
-    // From kWritten on: how mentions are written, by the set of their ways.
+    // kWritten + s: how mentions are written, where s is the set of their Ways as bits.
     static constexpr std::size_t kNone = 0, kBefore = 1, kAfter = 2, kWritten = 3;
     static constexpr std::array<std::string_view, 11> kTexts = {"_none", "_B-1", "_B+1", "n",  "x",  "C",
                                                                 "xC",    "U",    "xU",   "CU", "xCU"};

@@ -7,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Whether two texts are equal, inlined: for short texts, a call would take longer than the comparison.
+// Whether two texts are equal. Inlined because, for short texts, a call would take longer than the comparison.
 inline bool same_text(std::string_view a, std::string_view b) {
     const std::size_t n = a.size();
     if (n != b.size()) return false;

@@ -27,8 +27,8 @@ class SequenceEncoder {
         bool skip_empty = false;  // skip a sequence without positions instead of throwing
         WordRows words = {};      // word vectors of positions
         int threads = 1;          // for rows; 0 means all cores
-        // Features of a model: attributes of rows without a pair feature then do not condition pairs. If null, all
-        // attributes that can condition pairs do.
+        // Features of a model, or null. If given, an attribute of a row conditions pairs only if it has a pair feature;
+        // otherwise all attributes that can condition pairs do.
         const FeatureSet* features = nullptr;
     };
     // Label and weight of a position.
@@ -40,7 +40,7 @@ class SequenceEncoder {
     SequenceEncoder(Names attributes, const Options& options)
         : attributes_(std::move(attributes)), options_(options), builder_(options.share), lists_(options.threads) {}
 
-    // Makes this attribute condition label pairs at every following position, once, with value 1. Empty means none.
+    // Makes this attribute condition label pairs, with value 1, at every position added later. Empty means none.
     void set_bias(std::string_view name) { bias_ = name.empty() ? Names::kUnknown : attributes_.id(name); }
 
     // Rows of columns that have passed the checks of the template.
@@ -94,9 +94,9 @@ class SequenceEncoder {
     void begin_words() { words_here_.clear(); }
     void add_word(std::string_view word) { words_here_.push_back(options_.words.of(word, TextHash(word))); }
     bool wants_words() const { return options_.words.asked_for(); }
-    // The columns that rows must have: those that the template reads, and the word column.
+    // The number of columns that rows must have for the template and the word column.
     std::int64_t n_needed(const Template& lines) const;
-    // Throws if words have vectors and rows with this many columns, not counting the label, have no word column.
+    // Throws if words have vectors but rows with `n_observed` columns, not counting the label, have no word column.
     // `where` begins the message.
     void check_word_column(std::int64_t n_observed, const std::string& where) const;
     const Names& attributes() const { return attributes_; }

@@ -37,9 +37,9 @@ class TextEncoder {
     // Adds all sequences of the reader's piece; the last column is the label. Throws the error of the first invalid
     // sequence, after adding the sequences before it.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
-    // The same, but is_labelled decides whether the last column is the label, for the whole piece. It throws for a
-    // sequence that does not fit the template, and is called again only if the result could differ; `where`: file and
-    // line. `note` is called with each sequence.
+    // The same, but is_labelled decides for the whole piece whether the last column is the label. It throws if a
+    // sequence does not fit the template, and is called again only if the result could differ; `where`: file and line.
+    // `note` is called with each sequence.
     using IsLabelled = std::function<bool(const Rows&, const std::string& where)>;
     using Note = std::function<void(const Rows&)>;
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,

@@ -55,7 +55,7 @@ class PairRule {
     bool asks() const { return static_cast<bool>(predicate_); }
     bool of_model() const { return features_ != nullptr; }
     const FeatureSet* features() const { return features_.get(); }  // features of a model, or null
-    // For attribute `id` of the table.
+    // Whether attribute `id` of the table conditions label pairs.
     bool operator()(std::uint32_t id, const StringTable& names) {
         if (features_) return features_->conditions_pairs(id);
         return predicate_ ? ask(id, names) : all_;
@@ -90,7 +90,7 @@ class TokenEncoder {
         bool skip_empty;   // skip a sequence without tokens instead of throwing
         std::shared_ptr<const Template> lines;  // generates the attributes and determines which condition pairs; null:
                                                 // no template
-        PairRule pairs;       // without `lines`; for a model also with `lines`, to skip pairs without features
+        PairRule pairs;       // used without `lines`; for a model also with `lines`, to skip those without features
         WordRows words = {};  // words of positions, whose vectors become dense columns
         int threads = 1;      // for rows with `lines`; 0 means all cores
     };
@@ -108,14 +108,14 @@ class TokenEncoder {
     // The label that denotes this set.
     std::int32_t label_set(std::vector<std::int32_t> ids) { return sequences_.builder().label_set(std::move(ids)); }
 
-    // Whether so many positions are pending that encoding them is worth releasing the GIL, which takes longer than
-    // encoding a short sentence, or waking threads.
+    // Whether enough positions are pending to justify releasing the GIL or waking threads. Releasing the GIL takes
+    // longer than encoding a short sentence.
     bool full() const { return labels_of_.size() >= kMostPending; }
     // Whether `encode` cannot fail on the last sequence. Errors name the sequence being read, so a sequence that could
     // fail must not stay pending.
     bool last_is_plain() const;
 
-    // ---- Encoding: reads only the tables, and calls the predicate if there is one.
+    // ---- Encoding: accesses only the tables and, if there is one, calls the predicate.
     void encode();
     // Encodes the only pending sequence, whose attributes are in a matrix instead of tokens().
     void encode(const MatrixRows& rows);
@@ -157,7 +157,7 @@ class TokenEncoder {
     TokenText tokens_;                               // not used for matrices
     std::vector<SequenceEncoder::Label> labels_of_;  // [positions]
     std::vector<TextHash> hashes_;                   // for the position being encoded
-    std::vector<Rows> rows_;                         // [pending] and more, to reuse their memory
+    std::vector<Rows> rows_;                         // [pending]; any further elements keep their memory for reuse
 };
 
 }  // namespace sparsecrf

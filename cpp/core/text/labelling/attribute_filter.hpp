@@ -1,5 +1,5 @@
-// Rules out most hashes of texts that are not in a table, with one bit per hash, so that a lookup that fails rarely
-// reads the table.
+// A bitmap that rules out most hashes of texts that are not in a table, so that lookups of missing texts rarely read
+// the table.
 #pragma once
 
 #include <cstdint>

@@ -80,11 +80,11 @@ void ComposedIds::forget() {
     of_groups_.assign(groups_.empty() ? 0 : std::size_t{1} << kGroupBits, {});
 }
 
-// Boundary cells come first. Functions do not change them.
+// Boundary cells have the lowest numbers. Functions do not change them.
 ComposedIds::Part ComposedIds::beyond(const Template::Item& item, std::size_t k) const {
     constexpr std::int64_t kNear = Template::kNear;
     const auto number = static_cast<std::int64_t>(k);
-    const Rows none;  // cells before it, and after it
+    const Rows none;  // an empty sequence, with boundary cells on both sides
     const HashedText value =
         *lines_->known(item, none, lines_->values(), number < kNear ? -number - 1 : number - kNear);
     return {value.hash, item.macro == 'e' ? 0 : static_cast<std::uint32_t>(k)};
@@ -151,7 +151,7 @@ void ComposedIds::hash_lines() {
         const Part* const here = at(t);
         for (const std::uint32_t k : single_) {
             const std::uint64_t h = hash(made_[k], here);
-            *out = {h, k};  // overwritten unless it is kept: avoids an unpredictable branch
+            *out = {h, k};  // overwritten by the next one unless kept, which avoids a branch
             out += filter_.may_have(h);
         }
         ends_[static_cast<std::size_t>(t) + 1] = static_cast<std::size_t>(out - likely_.data());

@@ -3,8 +3,8 @@
 // The hashes of cell values and function values are cached by word, so that hashing an attribute takes a few
 // multiplications. A filter rejects nearly all attributes that are not in the table. Looking up the remaining ones
 // requires comparing texts, but most of them recur: values are numbered, and the id of a line with given value numbers
-// is cached. Lines that read some of the values of a longer line form a group with it, and the ids of a group are
-// cached together by all its values, as long as these recur.
+// is cached. Lines that read a subset of the values of a longer line form a group with it. The ids of a group are
+// cached together by all its values, as long as these values recur.
 #pragma once
 
 #include <array>
@@ -48,10 +48,10 @@ class ComposedIds {
 
    private:
     static constexpr int kBits = 21;              // bits of a value number
-    static constexpr std::size_t kMostParts = 5;  // per line; the line number takes the place of a sixth
+    static constexpr std::size_t kMostParts = 5;  // per line; the line number is stored in place of a sixth
     static constexpr int kSlotBits = 15, kGroupBits = 14;
     static constexpr std::uint32_t kMostLines = 11;    // per group
-    static constexpr std::uint32_t kWindow = 1 << 13;  // lookups of a group between two decisions to keep it
+    static constexpr std::uint32_t kWindow = 1 << 13;  // lookups of a group between decisions whether to keep it
     static constexpr std::uint32_t kAbsent = 0xffffffff;
 
     // A value.
@@ -77,16 +77,16 @@ class ComposedIds {
         std::uint32_t begin, end;  // range in steps_
         std::uint64_t first;       // hash of the text before the first step
     };
-    // The numbers of the values of a line or a group, and its own number.
+    // The value numbers of a line or group, and the number of that line or group.
     struct Key {
         std::uint64_t words[2] = {~std::uint64_t{0}, 0};
         bool operator==(const Key&) const = default;
         void add(std::uint32_t value, std::size_t k) { words[k / 3] |= std::uint64_t{value} << kBits * (k % 3); }
         static Key of(std::uint32_t number) { return {{0, std::uint64_t{number} << 2 * kBits}}; }
     };
-    // Lines of the same kind; one of them reads all the values.
+    // Lines of the same kind, of which one reads all the values.
     struct Group {
-        std::uint32_t number;              // of one of its lines in the template
+        std::uint32_t number;              // template index of one of its lines
         std::vector<std::uint32_t> lines;  // in made_
         std::vector<std::ptrdiff_t> parts;
         std::uint32_t n_asked = 0, n_found = 0;  // lookups in this window
@@ -150,7 +150,7 @@ class ComposedIds {
     std::vector<Part> parts_;                // [before_ + T + after_, S]
     std::vector<Key> keys_;                  // [T, G]
     std::vector<Likely> likely_;             // for all positions, of single lines
-    std::vector<std::size_t> ends_;          // [1 + T] position t has [ends_[t], ends_[t + 1])
+    std::vector<std::size_t> ends_;          // [1 + T] range of position t in likely_: [ends_[t], ends_[t + 1])
     std::vector<LookedUp> looked_up_;        // 2^kSlotBits, by hash
     AlignedVector<GroupIds> of_groups_;      // 2^kGroupBits, by key; empty without groups
 };

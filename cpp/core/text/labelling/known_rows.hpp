@@ -22,14 +22,14 @@ class KnownRows {
         const HashedText* cells;  // views of the line
     };
 
-    // The number of the row of a line, in the order in which rows are first seen.
+    // The row number of a line. Rows are numbered in order of first appearance.
     std::uint32_t find(std::string_view line, std::uint64_t hash);
     static std::uint64_t hash(std::string_view line);
     SPARSECRF_PREFETCHES void prefetch(std::uint64_t hash) const {
         sparsecrf::prefetch(&slots_[hash & (slots_.size() - 1)]);
     }
     const Row& operator[](std::uint32_t number) const { return rows_[number]; }
-    // Whether this holds so much that it should be cleared. Lines and cells stay where they are until then.
+    // Whether the cache has become too large and should be cleared. Lines and cells do not move until then.
     bool full() const { return rows_.size() > kMostRows || lines_.n_bytes + cells_.n_bytes > kMostBytes; }
     void clear();
 
@@ -41,7 +41,7 @@ class KnownRows {
         std::uint32_t row = 0;  // its number plus 1; 0 if free
         std::uint32_t tag = 0;  // part of the hash
     };
-    // Memory that stays where it is.
+    // Memory that never moves.
     template <class T>
     struct Arena {
         static constexpr std::size_t kBlock = (1 << 15) / sizeof(T);

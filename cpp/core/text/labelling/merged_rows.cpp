@@ -106,7 +106,7 @@ inline std::size_t MergedRows::place(std::int64_t row, std::size_t c) const {
     return static_cast<std::size_t>(inside ? 2 * kNear + values_.word(row, c) : Template::near_index(row, length));
 }
 
-// A cell at row r belongs to the position t = r - offset, so the window of positions begins at r - last.
+// A cell at row r contributes to position t = r - offset, so the window of positions begins at r - last.
 void MergedRows::add_cells(std::size_t c) {
     constexpr std::int64_t kAhead = 8;  // rows
     const Column& column = columns_[c];

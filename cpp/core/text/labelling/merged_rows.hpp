@@ -6,9 +6,9 @@
 //   s_t(y) = sum over columns c and offsets o of M_c[word at row t + o of c](o, y)
 //            +  sum over the other lines k of mu[attribute of k at t, y]
 //
-// M_c is computed when a word is first seen, and cached with all its offsets side by side, so that a cell takes one
-// addition to the scores of neighbouring positions. The order of summation differs from UnigramRows, so scores differ in
-// the last bits; RowLabeller determines when this cannot affect the result.
+// M_c is computed when a word is first seen, and cached for all offsets contiguously, so that each cell requires a
+// single row addition to the scores of neighbouring positions. The order of summation differs from UnigramRows, so
+// scores differ in the last bits; RowLabeller determines when the difference cannot affect the result.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace sparsecrf {
 // Not thread-safe. After an exception, do not use the object again.
 class MergedRows {
    public:
-    // The chain must have the attributes of the table, which must not change. The chain must outlive this object.
+    // The chain must use the attributes of the table, which must not change. The chain must outlive this object.
     MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain);
 
     // Starts a sequence; `rows` must outlive it. Returns false if this class cannot handle it.
@@ -43,7 +43,7 @@ class MergedRows {
     static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // limit for the cached rows: 8 MB
     static constexpr std::uint32_t kAbsent = 0xffffffff;               // an attribute that is not in the table
 
-    // What a word adds to the scores of the positions around it, [window, Cp] cells, the first position first.
+    // The contribution of a word to the scores of the positions around it, [window, Cp] cells, in order of position.
     struct Merged {
         std::uint32_t begin = 0;  // index of its first weight
         std::uint32_t n = 0;      // number of weights
@@ -68,7 +68,7 @@ class MergedRows {
 
     void add_line(std::uint32_t line);
     void forget();
-    // Computes what new words add.
+    // Computes the contributions of new words.
     void merge_new(std::size_t c);
     Merged merge(Column& column, std::int64_t row);
     // The index in `merged` of the cell in a row.
@@ -86,7 +86,7 @@ class MergedRows {
     AttributeFilter filter_;
     ComposedIds composed_;
     std::vector<Column> columns_;                   // the template's columns
-    std::vector<std::uint32_t> constant_, others_;  // lines without macros; lines not in constant_, columns_, composed_
+    std::vector<std::uint32_t> constant_, others_;  // without macros; not in constant_, columns_ or composed_
     std::int64_t margin_ = 0;                       // the largest window, minus 1
     const Rows* sequence_ = nullptr;
     bool renumbered_ = false;

@@ -1,4 +1,4 @@
-// Finds the best labels of rows of columns with merged rows and one Viterbi pass, without building a corpus.
+// Finds the best labels of a sequence of rows with MergedRows and one Viterbi pass, without building a corpus.
 //
 // Scores are summed in a different order than in Chain::viterbi. Let u = 2^-53, T the length, m the number of terms in
 // a position's score, D a bound on the sum of their absolute values, and B = T D. In either order
@@ -24,8 +24,8 @@ namespace sparsecrf {
 // Not thread-safe.
 class RowLabeller {
    public:
-    // The chain must have the attributes of the table and outlive this object. start: as for SequenceEncoder.
-    // n_repeated: counts the sequences that need Chain::viterbi; must outlive this object, too.
+    // The chain must use the attributes of the table and outlive this object. start: as for SequenceEncoder.
+    // n_repeated: counts the sequences that need Chain::viterbi; it must also outlive this object.
     RowLabeller(std::shared_ptr<const Template> lines, std::shared_ptr<const StringTable> names, const Chain& chain,
                 bool start, std::atomic<std::int64_t>& n_repeated);
 
@@ -33,7 +33,7 @@ class RowLabeller {
     static bool fits(const Template& lines, const Chain& chain);
     // Appends the labels that Chain::viterbi would find. The sequence must not be empty.
     void label(const Rows& rows, std::vector<std::int32_t>& labels);
-    // Pass this to readers of the rows; labelling changes it.
+    // Pass this cache to readers of the rows; labelling changes it.
     KnownRows& known() { return known_; }
 
    private:

@@ -1,4 +1,5 @@
-// CoNLL-U: tokens are FORMs; labels fill one or two columns. Comments, multiword tokens and empty nodes are copied.
+// Reads CoNLL-U: tokens are FORMs, and labels fill one or two columns. Comments, multiword tokens and empty nodes are
+// copied.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Columns grouped into documents: after the word, each row gets the columns of its other mentions in the document. A
-// sequence that begins with -DOCSTART- starts a document.
+// Reads columns grouped into documents, and inserts after each word the columns of its other mentions in the document.
+// A sequence that begins with -DOCSTART- starts a document.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ class DocumentReader : public RecordReader {
     void write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) override;
 
    private:
-    static constexpr std::size_t kMost = 500;  // sequences per document; further ones belong to none
+    static constexpr std::size_t kMost = 500;  // sequences per document; further ones belong to no document
     // Reads the next document, or one sequence outside documents; returns false at the end.
     bool read_document();
     static bool is_mark(const Rows& rows) { return rows.cell(0, 0) == "-DOCSTART-"; }

@@ -25,7 +25,7 @@ void append_json(std::string_view text, std::string& out) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Objects with more keys are left to Python: each key is compared with all previous ones.
+// Objects with more keys are left to Python, because each key is compared with all previous ones.
 constexpr std::size_t kMostKeys = 256;
 
 bool is_new(std::vector<std::string_view>& keys, std::string_view key) {

@@ -1,8 +1,8 @@
 // JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a string or a list of columns.
 //
-// A record is written like Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field.
-// A record is not plain if it has no tokens, comes from an annotation tool, or has repeated keys, lone surrogates, or
-// numbers other than integers, which Python may format differently.
+// A record is written like Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field. A
+// record is not plain if it has no tokens, comes from an annotation tool, or contains repeated keys, lone surrogates,
+// or numbers other than integers, which Python may format differently.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,8 @@ class JsonReader : public RecordReader {
    private:
     static constexpr int kDeepest = 64;
 
-    // Each parses a part of the line and appends it to text_ in Python's format. Returns false if it is not plain.
+    // Each function parses a part of the line and appends it to text_ in Python's format. Returns false if the part is
+    // not plain.
     bool record(Rows& rows);
     bool field(std::string_view key, Rows& rows);
     bool tokens(Rows& rows);

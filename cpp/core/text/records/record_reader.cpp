@@ -13,7 +13,7 @@ std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string
     if (utf8_error(piece) != piece.npos || piece.find('\0') != piece.npos) return nullptr;
     if (line == 1) piece = without_mark(piece);
     if (format == "documents") {
-        // A second byte order mark is part of a word, but the reader of columns would drop it.
+        // A second byte order mark is part of a word, but ColumnReader would drop it.
         if (without_mark(piece).size() < piece.size()) return nullptr;
         return std::make_unique<DocumentReader>(piece);
     }

@@ -1,6 +1,6 @@
-// Formats of labelled data other than columns and CRFsuite's, for labelling: sequences are read from the bytes of a
-// file and written back with their labels. These readers handle only plain input. Everything else that a format allows,
-// and all errors, are left to the Python package, which reads the same formats.
+// Readers for labelling files in formats other than columns and CRFsuite's: each reads sequences from the bytes of a
+// file and writes them back with their labels. The readers handle only plain input. Everything else that a format
+// allows, and all errors, are left to the Python package, which reads the same formats.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ class RecordReader {
     virtual void write(std::span<const std::string> names, std::span<const std::int32_t> labels, std::string& out) = 0;
 };
 
-// format: documents, jsonl or conllu. field: where the labels are: a key of the JSON objects, or upos, xpos, feats or
-// upos+feats. The piece, whose first line is number `line`, must outlive the reader. Null if it is not plain text.
+// format: documents, jsonl or conllu. field: the location of the labels, a key of the JSON objects, or upos, xpos,
+// feats or upos+feats. The piece, whose first line is number `line`, must outlive the reader. Null if it is not plain
+// text.
 std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string_view field, std::string_view piece,
                                             std::int64_t line);
 

@@ -1,9 +1,10 @@
 // Resources of a template: lexicons of names, word clusters, word classes. Macros %d look up cells in them.
 //
-// A lexicon has entries of one or more words, each with or without a class. Every class is matched separately, from
-// left to right: at each row the longest entry that begins there matches, and matching continues after its end. A match
-// marks its rows S (single), or B, I, E (first, inside, last). A table gives each word one class; for clusters it is a
-// path such as 01101, whose prefixes are larger clusters. The reference implementation is tests/reference/resources.py.
+// A lexicon contains entries of one or more words, each with or without a class. Every class is matched separately,
+// from left to right: at each row the longest entry that begins there matches, and matching continues after its end. A
+// match marks its rows S (single), or B, I, E (first, inside, last). A table assigns each word one class. In a table of
+// clusters, a class is a path such as 01101, whose prefixes are larger clusters. The reference implementation is
+// tests/reference/resources.py.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace sparsecrf {
 
-// Which classes of a lexicon match at the rows of a sequence.
+// The classes of a lexicon that match at each row of a sequence.
 struct LexiconMarks {
     struct Mark {
         std::uint32_t c;  // class
@@ -51,7 +52,7 @@ class Resource {
     const StringTable& classes() const { return classes_; }
 
     // Builds the index for lookups, case-folded or not, which the first lookup would otherwise build. Lookups then
-    // never wait for another thread, which would not exist in a forked child.
+    // never wait for another thread, which might not exist in a forked child.
     void prepare(bool fold) const { index(fold); }
 
     // The class of a word in a table; fold: the class of the first word that is equal in lower case. nullopt if no word

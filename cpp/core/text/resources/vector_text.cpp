@@ -72,8 +72,8 @@ void VectorText::add(std::string_view piece) {
     }
 }
 
-// Numbers are counted from the end because a word may contain spaces (in GloVe, some do). A word cannot end with a
-// number, because the line would then have one number too many.
+// Values are counted from the end because a word may contain spaces (in GloVe, some do). A word cannot end with a
+// number, because the line would then have one value too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();
     std::string_view rest = line_ == 1 && line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;
@@ -83,7 +83,7 @@ bool VectorText::split(std::string_view line) {
         }
         if (line_ == 1 && numbers_.size() == 1 && is_short_count(rest) && is_short_count(numbers_[0])) {
             width_ = static_cast<std::int64_t>(*parse_number(numbers_[0]));
-            if (all_) {  // a number takes at least two bytes, whatever the header claims
+            if (all_) {  // a value takes at least two bytes, whatever the header claims
                 const double n = *parse_number(rest) * static_cast<double>(width_);
                 values_.reserve(static_cast<std::size_t>(std::min(n, static_cast<double>(n_bytes_ / 2))));
             }

@@ -1,5 +1,5 @@
-// Word vectors in the text format of word2vec and GloVe: one word and its numbers per line, separated by spaces or
-// tabs, with an optional first line that gives the number of words and of numbers per word.
+// Word vectors in the text format of word2vec and GloVe: one word and its values per line, separated by spaces or tabs,
+// with an optional first line that gives the numbers of words and dimensions.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class VectorText {
     std::vector<float> take_values() { return std::move(values_); }
 
    private:
-    // Splits a line into a word and its numbers, as views. Returns false for the header line.
+    // Splits a line into a word and its values, as views. Returns false for the header line.
     bool split(std::string_view line);
     void keep();
     std::string where() const;

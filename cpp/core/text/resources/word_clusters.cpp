@@ -31,7 +31,7 @@ const Phi& phi() {
     return made;
 }
 
-constexpr std::int64_t kSmallestShare = 20'000;  // minimum number of lookups for another thread
+constexpr std::int64_t kSmallestShare = 20'000;  // minimum number of lookups per thread
 
 }  // namespace
 
@@ -147,7 +147,7 @@ void WordClusters::move(const Around& before, const Around& after, Count itself,
     if (itself > 0) add(c, c, itself);
 }
 
-// The gain of F if the word joins class c, first <= c < last. Its pairs r (after) and l (before) belong to no class at
+// The gain in F if the word joins class c, first <= c < last. Its pairs r (after) and l (before) belong to no class at
 // this point:
 //   sum_{b != c} phi(N(c,b) + r(b)) - phi(N(c,b))  +  sum_{a != c} phi(N(a,c) + l(a)) - phi(N(a,c))
 //   + phi(N(c,c) + r(c) + l(c) + itself) - phi(N(c,c))  -  the same for R(c) and L(c)

@@ -1,15 +1,16 @@
-// Clusters words from raw text: maximizes Brown's objective by exchange instead of his greedy first stage, and computes
-// the paths by his merges.
+// Clusters words from raw text: maximizes Brown's objective by the exchange algorithm instead of Brown's greedy first
+// stage, and computes the paths by Brown's merges.
 //
-// N(a, b) is how often a word of class a precedes one of class b; R and L are its row and column sums. Under the class
-// bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al. 1998),
+// N(a, b) counts how often a word of class a precedes a word of class b; R and L are the row and column sums of N.
+// Under the class bigram model the log-likelihood of the text is, up to a constant (Brown et al. 1992; Martin et al.
+// 1998),
 //
 //   F = sum_ab phi(N(a, b)) - sum_a phi(R(a)) - sum_b phi(L(b)),     phi(n) = n log n
 //
-// Exchange: in order of frequency, each word moves to the class where F is largest, until none moves. Then classes are
-// merged two by two, always the cheapest pair, until one is left. The tree of merges gives every class a path of 0 and
-// 1 whose prefixes are larger clusters. Sentence ends and rare words have their own classes, which serve only as
-// context. The reference implementation is tests/reference/clusters.py.
+// Exchange: each word, in order of frequency, moves to the class that maximizes F; this is repeated until no word
+// moves. Then the cheapest pair of classes is merged repeatedly until one class is left. The tree of merges gives every
+// class a path of 0 and 1 whose prefixes are larger clusters. Sentence ends and rare words have their own classes,
+// which serve only as context. The reference implementation is tests/reference/clusters.py.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Merges classes, always the cheapest pair.
+// Repeatedly merges the cheapest pair of classes.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,8 @@ using Count = std::int64_t;
 double phi(Count n) { return n > 1 ? static_cast<double>(n) * std::log(static_cast<double>(n)) : 0.0; }
 
 // The remaining classes, and the change of F for each possible merge:
-//   D(i, j) = sum_{c not i, j} t(i, j, c) + phi(N within i and j) - its four parts - the same for R and for L
+//   D(i, j) = sum_{c not i, j} t(i, j, c) + phi(N(i,i) + N(i,j) + N(j,i) + N(j,j)) - phi of each of these four
+//             - the same for R and for L
 //   t(i, j, c) = phi(N(i,c) + N(j,c)) - phi(N(i,c)) - phi(N(j,c)) + the same for N(c,i), N(c,j)
 // After merging a and b, only the terms for c = a and c = b change in the other D.
 class Merges {

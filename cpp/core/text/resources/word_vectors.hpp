@@ -1,13 +1,13 @@
 // Word vectors, which become dense columns of a corpus: column j is the attribute dense[j].
 //
-// A word has the vector v of its exact form or, if that has none, of its lowercase form. Its d numbers are
+// A word has the vector v of its exact form or, if that form has none, of its lowercase form. The d values of v are
 // standardized, and one additional column marks words without a vector:
 //
 //   x_j = (v_j - mean_j) scale_j,  x_d = 0      with a vector
 //   x_j = 0,                       x_d = scale_d      without
 //
 // With window n, a position has these d + 1 columns for each word at offsets 0, -1, +1, ..., -n, +n, one block after
-// another; beyond the ends of the sequence all are 0.
+// another; beyond the ends of the sequence, all columns are 0.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class WordVectors {
     std::int32_t row(std::string_view word) const { return row(word, TextHash(word)); }
     std::int32_t row(std::string_view word, const TextHash& hash) const;
 
-    // A copy of the corpus with these columns. rows: [P] row of each position. attributes: names of the corpus; a
-    // column whose name is not among them has no weight.
+    // A copy of the corpus with these columns. rows: [P] row of each position. attributes: attribute names of the
+    // corpus; a column whose name is not among them has no weight.
     Corpus added_to(const Corpus& corpus, std::span<const std::int32_t> rows, const StringTable& attributes) const;
 
    private:

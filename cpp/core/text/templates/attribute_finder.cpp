@@ -109,7 +109,7 @@ void AttributeFinder::find_at(std::int64_t t, const Rows& rows, bool pairs, std:
 
 void AttributeFinder::find(const Rows& rows, const StringTable& table, const Absent& absent, bool start,
                            std::vector<std::uint32_t>& ids) {
-    // A missing id stays missing only until something is added to the table.
+    // A cached absence is valid only until something is added to the table.
     const bool outdated = absent.left_out() && table.size() != n_known_;
     const bool full =
         std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.ids.size() > kMostIds; });

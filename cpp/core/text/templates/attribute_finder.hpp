@@ -1,8 +1,8 @@
 // Finds the ids of the attributes that a template generates.
 //
 // Most template lines read a single cell, and most words recur, so the ids of these lines are cached by word. An
-// attribute of several cells is looked up by a hash combined from the hashes of its parts; only if the table contains
-// that hash is the text compared, part by part.
+// attribute of several cells is looked up by a hash combined from the hashes of its parts; the text is compared, part
+// by part, only if the table contains that hash.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class AttributeFinder {
     };
     // How to handle attributes that are not in the table.
     struct Absent {
-        StringTable* add_to = nullptr;  // add them here, to the table itself
-        Notes* notes = nullptr;         // or record them here; if both are null, leave them out
+        StringTable* add_to = nullptr;  // the table itself, to which to add them
+        Notes* notes = nullptr;         // or where to record them; if both are null, leave them out
 
         bool left_out() const { return add_to == nullptr && notes == nullptr; }
     };
@@ -49,7 +49,7 @@ class AttributeFinder {
     // whether lines that only condition label pairs apply at the first position; otherwise they are absent there.
     void find(const Rows& rows, const StringTable& table, const Absent& absent, bool start,
               std::vector<std::uint32_t>& ids);
-    // [lines], in the order of the ids.
+    // The kinds of the lines, [lines], in the order of the ids.
     const std::vector<Template::Kind>& kinds() const { return kinds_; }
 
    private:

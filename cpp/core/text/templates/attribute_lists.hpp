@@ -6,7 +6,7 @@
 //      those that are missing;
 //   2. one thread adds the recorded attributes in data order;
 //   3. every thread sorts and hashes the lists of its positions, so that only interning remains.
-// Step 2 becomes faster as the table fills up. A single thread adds to the table already in step 1.
+// Step 2 becomes faster as the table fills up. A single thread adds the attributes in step 1.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class AttributeLists {
 
     // The recommended maximum number of positions per call of `find`.
     std::int64_t batch_tokens() const { return threads_ > 1 ? 4 * threads_ * kPartTokens : kPartTokens; }
-    // The first few of these sequences, as many as make a good batch. The batch is smaller at first, when nearly every
-    // attribute is new and must be recorded, which takes memory.
+    // The first of these sequences, enough for a good batch. Batches are smaller at first, when nearly every attribute
+    // is new and must be recorded, which takes memory.
     std::span<const Rows> first_of(std::span<const Rows> sequences, const Names& names) const;
 
     // Builds the lists of these sequences. start, features: as for SequenceEncoder.

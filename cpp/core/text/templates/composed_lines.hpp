@@ -1,4 +1,4 @@
-// Template lines whose attributes are composed of several cells or values. Each part is laid out once for all lines and
+// Template lines whose attributes are composed of several cells or values. Each part is stored once for all lines and
 // positions of a sequence, so hashing takes a few multiplications, and texts are compared without copying.
 #pragma once
 

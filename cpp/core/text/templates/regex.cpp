@@ -93,12 +93,12 @@ std::size_t Regex::step(const Item& item, std::string_view text) const {
     return 0;
 }
 
-// Simulates all matches at once, as in Thompson's and Pike's algorithms: a list of the items that may match the next
-// character, in the order in which backtracking would try them. An item is in the list at most once, so each character
-// takes at most one step per item, and the total time is at most items times text length.
+// Simulates all matches at once, as in Thompson's and Pike's algorithms. Keeps a list of the items that may match the
+// next character, in the order in which backtracking would try them. An item is in the list at most once, so each
+// character takes at most one step per item, and the total number of steps is at most items times text length.
 struct Regex::Search {
     struct Thread {
-        std::size_t item;   // [0, items]; items: end of a match
+        std::size_t item;   // [0, items]; the value `items` means the end of a match
         std::size_t begin;  // start of its match
     };
 
@@ -111,8 +111,8 @@ struct Regex::Search {
         next.reserve(seen.size());
     }
 
-    // Adds item k to the list, and the items that can replace it. The recursion depth is the number of consecutive
-    // repeats.
+    // Adds item k and, if k may be skipped, the items after it to the list. The recursion depth is the number of
+    // consecutive repeats.
     void add(std::vector<Thread>& list, std::size_t k, std::size_t begin, std::size_t at) {
         if (seen[k] == at + 1) return;
         seen[k] = at + 1;

@@ -3,11 +3,11 @@
 //   .  any character       \d digit  \a letter  \w letter or digit  \l lower  \u upper  \p punctuation  \s space
 //   x  the character x     \D \A \W \L \U \P \S  everything else    \x  the character x without special meaning
 //   ^  at the start: the match begins the text        $  at the end: the match ends the text
-//   *  the previous character any number of times, as few as possible    ?  the previous character once if possible
+//   *  the previous character any number of times, non-greedy    ?  the previous character at most once, greedy
 //
-// Classes are ASCII. A character is a UTF-8 character or, as in Wapiti itself, a byte. An expression has at most 1000
-// characters and classes and 64 repeats. The time of a search is at most the number of characters and classes times the
-// length of the text; the memory is proportional to that number.
+// Classes contain only ASCII characters. A character is a UTF-8 character or, as in Wapiti itself, a byte. An
+// expression has at most 1000 characters and classes in total, and at most 64 repeats. With n characters and classes, a
+// search takes at most n steps per character of the text, and memory proportional to n.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ struct Template::Parser {
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
     }
 
-    // A word that ends at ':', ',', ']' or a space.
+    // A word that ends before any of these characters.
     std::string_view word(const char* ends) {
         skip_blanks();
         const std::size_t start = at;

@@ -13,7 +13,7 @@
 //   %d[row,column,NAME]   its entry in the resource NAME (resource.hpp), %D: in lower case; for a lexicon also
 //                         %d[row,column,NAME:CLASS], for a table %d[row,column,NAME,n]: the first n characters
 //
-// An attribute is the line with each macro replaced by its text. Beyond the ends of a sequence there are boundary
+// An attribute is the line with each macro replaced by its text. Rows beyond the ends of a sequence consist of boundary
 // cells, which word functions leave unchanged.
 //
 // Regular expressions operate on characters, or on bytes as in Wapiti. A byte expression can split a character: bytes
@@ -77,14 +77,14 @@ class Template {
     bool varies(std::int64_t line) const { return lines_[line].items.size() > 1; }
     // The number of observation columns that the macros need.
     std::int64_t n_columns() const { return n_columns_; }
-    // Throws if rows with `available` observation columns are too short, naming the macro; `where`: file and line of
+    // Throws, naming the macro, if rows with `available` observation columns are too short; `where`: file and line of
     // the rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
     // Throws if rows are not UTF-8 and a macro must read them as text; `where` as above.
     void check_is_text(const Rows& rows, const std::string& where) const;
 
-    // The macro values for the words of sequences: call `read` before `expand` and `hash`.
+    // An empty cache of macro values. Call its `read` for a sequence before `expand` and `hash`.
     WordValues values() const { return {functions_, columns_}; }
     // The columns that macros read, in ascending order.
     const std::vector<std::int64_t>& columns() const { return columns_; }
@@ -134,7 +134,7 @@ class Template {
         const std::int64_t distance = row < 0 ? -row : row - length + 1;
         return distance > kNear ? -1 : distance - 1 + (row < 0 ? 0 : kNear);
     }
-    // The index of the value of a cell at position t in a table of its column, [2 kNear + words]; -1 if it has none.
+    // The index of the value of a cell at position t in a table of its column, [2 kNear + words]; -1 if absent.
     static std::int64_t place(const Cell& cell, const WordValues& values, std::int64_t t, std::int64_t length) {
         const std::int64_t row = cell.row.at(t, length);
         return row >= 0 && row < length ? 2 * kNear + values.word(row, cell.column) : near_index(row, length);
@@ -145,14 +145,14 @@ class Template {
     // The id of this attribute in a table, or nullopt. May modify `scratch`.
     std::optional<std::uint32_t> find(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                                       const StringTable& table, Expansion& scratch) const;
-    // The hash of this attribute, and whether it equals `text`; nullopt if that needs text that has to be generated.
+    // The hash of this attribute, and whether it equals `text`; nullopt if text would have to be generated.
     std::optional<std::uint64_t> hash(std::int64_t line, const Rows& rows, const WordValues& values,
                                       std::int64_t t) const;
     std::optional<bool> is(std::int64_t line, const Rows& rows, const WordValues& values, std::int64_t t,
                            std::string_view text) const;
 
    private:
-    // What hashing a line needs to know about a macro.
+    // The properties of a macro that are used to hash a line.
     struct Step {
         char macro;  // 'x', 'f' or 'e'
         Row row;

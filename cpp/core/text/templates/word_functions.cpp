@@ -16,14 +16,14 @@ CharClass class_of_first(const Utf8Character& first) {
     return first.code == Utf8Character::kNone ? CharClass::rest : class_of(first.code);
 }
 
-// Most cells are ASCII; their characters are their bytes.
+// Whether every byte of a cell is a character, as in most cells.
 bool is_ascii(std::string_view cell) {
     unsigned char all = 0;
     for (const char c : cell) all |= static_cast<unsigned char>(c);
     return all < 0x80;
 }
 
-// Calls f(character, class, its first code point) for each character.
+// Calls f(character, class, first code point) for each character.
 template <class Function>
 void each_character(std::string_view cell, Function f) {
     if (is_ascii(cell)) {
@@ -189,7 +189,7 @@ void WordValues::number_words(const Rows& rows) {
     }
 }
 
-// Words are numbered once for each distinct row.
+// Numbers the words of each distinct row once.
 void WordValues::number_known(const Rows& rows) {
     const std::size_t C = columns_.size();
     here_.resize(static_cast<std::size_t>(rows.length) * C);

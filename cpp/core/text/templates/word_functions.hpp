@@ -44,7 +44,7 @@ class WordValues {
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
     // Starts a sequence; `rows` must outlive it. anew: clear the cache first, which is necessary if rows are
-    // renumbered. Returns true if all words are renumbered.
+    // renumbered. Returns whether all words were renumbered.
     bool read(const Rows& rows, bool anew = false);
 
     // The word number, from 0, of a row in column columns[c].
