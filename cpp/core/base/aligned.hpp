@@ -1,5 +1,5 @@
-// Vectors whose storage starts on a cache line. On Linux, large ones use huge pages: page faults and TLB misses took a
-// twentieth of the time of dual ascent.
+// Vectors whose storage starts on a cache line. On Linux, large ones use huge pages; with small pages, page faults
+// and TLB misses took 5% of the time of dual ascent.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@ inline void use_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::
 #endif
 }
 
-// Gives the pages of memory whose content is no longer needed back to the system, except for the first and the last,
-// before the memory is freed.
+// Returns the complete pages of an allocation to the system before it is freed, once its content is no longer needed.
 inline void give_back([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

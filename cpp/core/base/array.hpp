@@ -9,7 +9,7 @@
 
 namespace sparsecrf {
 
-// Reading costs the same in both cases: one pointer, regardless of the owner of the memory.
+// Elements are read through one pointer in both cases, at the same cost.
 template <class T>
 class Array {
    public:

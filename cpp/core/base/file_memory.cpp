@@ -49,7 +49,7 @@ struct Handle {
 
 }  // namespace
 
-// Windows does not let anyone truncate a mapped file, so no copy is needed.
+// Windows does not allow truncating a mapped file, so no copy is needed.
 FileMemory::FileMemory(const std::filesystem::path& path, Kind) {
     const Handle file{CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
                                   OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr)};

@@ -1,6 +1,6 @@
 // Loops in phases: an item waits until all items of earlier phases are done. The items of one phase are independent,
-// and the result of an item must not depend on the thread that runs it. Threads draw items from a shared counter, so it
-// does not matter if a thread starts late or never; between short phases threads spin (spin.hpp) instead of sleeping.
+// and the result of an item must not depend on the thread that runs it. Threads draw items from a shared counter, so a
+// thread may start late or not at all. Between short phases, threads spin (spin.hpp) instead of sleeping.
 #pragma once
 
 #include <atomic>

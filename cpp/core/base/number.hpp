@@ -33,7 +33,7 @@ inline std::string with_point_of_locale(std::string_view text) {
     return copy;
 }
 
-// The number, if the entire text is one.
+// The value of the text if all of it is a number, otherwise nullopt.
 inline std::optional<double> parse_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
     if (text.empty() || text[0] == '+') return std::nullopt;
@@ -56,7 +56,7 @@ inline std::optional<double> parse_number(std::string_view text) {
     return value;
 }
 
-// Which digits are counted: those after the point, or all significant digits.
+// The digits to count: those after the point, or all significant digits.
 enum class Digits { after_point, significant };
 inline void append_number(std::string& out, double value, Digits which, int digits) {
     char text[352];  // the largest double has 309 digits before the point

@@ -1,5 +1,5 @@
-// Sums that threads share: over blocks of fixed size, whose sums are added in order, so that they are bit-identical for
-// any number of threads.
+// Parallel sums. Blocks of fixed size are summed separately and their sums added in order, so that the result is
+// bit-identical for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace sparsecrf {
 
-inline constexpr std::size_t kSumBlock = 1024;  // numbers: four vectors of a block fit in the L1 cache
+inline constexpr std::size_t kSumBlock = 1024;  // numbers per block; the blocks of four vectors fit in the L1 cache
 
-// The sum of part(first, n) over blocks of n numbers each, of which a thread takes `at_a_time`. part may modify its
-// block. `sums`: scratch space.
+// The sum of part(first, n) over all blocks, where n is the length of a block. A thread takes `at_a_time` blocks at a
+// time. part may modify its block. `sums`: scratch space.
 template <class Part>
 double sum_of_blocks(std::size_t size, int threads, int at_a_time, std::vector<double>& sums, Part part) {
     const std::size_t n_blocks = (size + kSumBlock - 1) / kSumBlock;

@@ -41,7 +41,7 @@ inline std::uint64_t control_group_limit() {
 }
 #endif
 
-// The physical memory in bytes, or a lower limit (`ulimit -v`, `ulimit -d`, container). The largest number if unknown.
+// The physical memory in bytes, or a lower limit (`ulimit -v`, `ulimit -d`, container). 2^64 - 1 if unknown.
 inline std::uint64_t usable_memory() {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
 #if defined(_WIN32)

@@ -1,4 +1,4 @@
-// UTF-8, byte by byte.
+// Checks, decodes and encodes UTF-8.
 #pragma once
 
 #include <cstddef>

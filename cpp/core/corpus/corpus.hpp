@@ -22,8 +22,8 @@ inline bool is_known(std::int32_t label) { return label >= 0; }
 inline std::uint32_t label_set_of(std::int32_t label) { return static_cast<std::uint32_t>(-1 - label); }
 inline constexpr int kMaxLabels = 32767;  // so that pairs (y', y) fit in a signed 32-bit integer
 inline constexpr std::int64_t kMaxAttributes = 0x7fffffff;
-// The largest absolute value of an attribute value and of a weight. Scores, sums of their products, are then finite, so
-// an infinite score always means a constraint.
+// The largest absolute value allowed for attribute values and weights. Scores, the sums of their products, are
+// therefore finite, so an infinite score always means a constraint.
 inline constexpr double kLargest = 1e100;
 inline constexpr std::uint32_t kNoAttribute = 0xffffffff;  // marks a dense column without weights in the model
 
@@ -110,8 +110,8 @@ struct Corpus {
 // Builds a corpus one sequence at a time and checks all input.
 class CorpusBuilder {
    public:
-    // share: intern unigram lists, so that positions with equal lists share one. Labelling reads each list only once
-    // and does not need this.
+    // share: whether to intern unigram lists, so that positions with equal lists share one. Labelling reads each list
+    // only once and does not need this.
     explicit CorpusBuilder(bool share = true) : share_(share) {}
 
     void begin_sequence(double weight = 1.0);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kNoPair = 0xffffffffu;
 
-// Which attributes occur in any of these pools.
+// Whether each attribute occurs in any of these pools.
 std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<const ListPool*> pools) {
     std::vector<char> seen(n_attributes, 0);
     for (const ListPool* pool : pools) {
@@ -23,7 +23,7 @@ std::vector<char> occurring(std::uint32_t n_attributes, std::initializer_list<co
     return seen;
 }
 
-// Which attributes have unigram features: those in unigram lists and dense columns.
+// Whether each attribute occurs in a unigram list or a dense column, and so has unigram features.
 std::vector<char> with_labels(const Corpus& corpus) {
     std::vector<char> seen = occurring(corpus.n_attributes, {&corpus.unigram_lists});
     for (const std::uint32_t x : corpus.dense_attributes) {
@@ -36,8 +36,8 @@ std::vector<char> with_labels(const Corpus& corpus) {
 // attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], in ascending order. `may` marks the attributes that can
 // occur.
 //
-// Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, each(add) is called several
-// times, once for each range of rows that fits. Each thread calls it and sets the bits of its share of the attributes.
+// Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, rows are processed in several
+// ranges. For each range, every thread calls each(add) and sets the bits of its share of the attributes.
 template <class Cell, class Each>
 void lay_seen(const std::vector<char>& may, std::int64_t n_cells, int threads, Each each,
               std::vector<std::int64_t>& ptr, std::vector<Cell>& cells) {

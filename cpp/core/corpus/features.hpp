@@ -31,10 +31,10 @@ struct FeatureSet {
     std::vector<std::int64_t> ngram_number;      // [n-grams] ascending, see Numbering
     std::vector<std::uint32_t> ngram_attribute;  // [n-grams]
     std::vector<std::uint32_t> ngram_string;     // [n-grams] id in strings
-    std::vector<std::uint32_t> ngram_ptr;  // [X + 1] attribute x has the n-grams ngram_of[ngram_ptr[x]] and so on;
-                                           // empty without n-grams
-    std::vector<std::uint32_t> ngram_of;   // [n-grams] index
-    std::uint64_t serial;                  // unique within this process
+    std::vector<std::uint32_t> ngram_ptr;        // [X + 1] range of ngram_of with the n-grams of attribute x;
+                                                 // empty without n-grams
+    std::vector<std::uint32_t> ngram_of;         // [n-grams] index
+    std::uint64_t serial;                        // unique within this process
 
     // Features in any order, without repetitions. The arrays of each kind are parallel.
     FeatureSet(std::int64_t n_labels, std::int64_t n_attributes, std::span<const std::int32_t> unigram_attribute,

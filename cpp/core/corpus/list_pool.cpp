@@ -12,7 +12,8 @@
 namespace sparsecrf {
 namespace {
 
-// Stable. Most lists are short, and insertion sort is fastest for these: std::stable_sort allocates memory.
+// A stable sort. Most lists are short, and insertion sort is fastest for these, because std::stable_sort allocates
+// memory.
 void sort_by_id(std::span<Attribute> list) {
     constexpr std::size_t kShort = 48;
     const auto by_id = [](const Attribute& a, const Attribute& b) { return a.id < b.id; };

@@ -1,6 +1,6 @@
-// How features and label pairs are numbered: the only definition in C++ (in Python: encoding/numbering.py).
+// The numbers of features and label pairs: the only definition in C++ (in Python: encoding/numbering.py).
 //
-// X attributes, Y labels 0 to Y - 1; as y', Y denotes the start label, which precedes the first one.
+// X attributes, Y labels 0 to Y - 1; as y', Y denotes the start label, which precedes the first label.
 //     pair (y', y):        y' Y + y                          below (Y + 1) Y; pairs of the start label come last
 //     unigram (x, y):      x Y + y                           from 0
 //     bigram (x, y', y):   X Y + x (Y + 1) Y + (y' Y + y)    from X Y
@@ -33,7 +33,7 @@ struct LabelPairs {
     // y of a pair (start, y), without a division.
     constexpr std::uint32_t start_label(std::uint32_t pair) const { return pair - n_inner(); }
 
-    // How many of these ascending pairs have y' < Y; the pairs of the start label follow them.
+    // The number of these ascending pairs with y' < Y; the pairs of the start label follow them.
     std::size_t count_inner(std::span<const std::uint32_t> pairs) const {
         return static_cast<std::size_t>(std::lower_bound(pairs.begin(), pairs.end(), n_inner()) - pairs.begin());
     }

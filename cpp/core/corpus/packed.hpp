@@ -2,10 +2,10 @@
 //
 //   integer n >= 0:        7 bits per byte, the lowest first; the top bit is set in every byte but the last (LEB128)
 //   numbers n_1 < n_2 ..:  n_1, n_2 - n_1, n_3 - n_2, ... as integers
-//   names in byte order:   front coding. Each name shares s bytes with its predecessor, which are omitted, and has r
-//                          more: a byte min(s, 15) << 4 | min(r, 15); s - 15 if s >= 15 and r - 15 if
-//                          r >= 15, as integers; r bytes. s is at most 255, so that a small file cannot expand to
-//                          gigabytes.
+//   names in byte order:   front coding. Each name consists of the first s bytes of its predecessor and r more bytes.
+//                          It is stored as the byte min(s, 15) << 4 | min(r, 15); s - 15 if s >= 15 and r - 15 if
+//                          r >= 15, as integers; and the r bytes. s is at most 255, so that a small file cannot expand
+//                          to gigabytes.
 #pragma once
 
 #include <cstdint>

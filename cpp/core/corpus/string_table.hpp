@@ -28,8 +28,8 @@ class StringTable {
         if (id == 0) return std::nullopt;
         return id - 1;
     }
-    // Prefetch the memory for a lookup of this hash (TextHash::value): first the slot, then the offsets, then the
-    // bytes. Call them in this order, some time apart.
+    // Three functions that prefetch the memory for a lookup of this hash (TextHash::value): the slot, the offsets and
+    // the bytes. Call them in this order, some time apart.
     SPARSECRF_PREFETCHES void prefetch(std::uint64_t hash) const {
         if (!slots_.empty()) sparsecrf::prefetch(&slots_[tag_of(hash) & (slots_.size() - 1)]);
     }
@@ -55,7 +55,7 @@ class StringTable {
     // The lowest bits of the tag choose the slot, so the table can grow without reading the texts.
     struct Slot {
         std::uint32_t id = 0;   // id of the string plus 1; 0 if free
-        std::uint32_t tag = 0;  // part of the hash; rules out all but one in 2^32 other texts without reading them
+        std::uint32_t tag = 0;  // part of the hash, which rules out other texts except one in 2^32 without reading them
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(mix(hash) >> 32); }
     // The slot of the text with this tag for which same(text) holds, or the free slot for it.

@@ -117,7 +117,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
     if (made.array.shape.size() > kMostDimensions) throw wrong("at most 8 dimensions, found more");
     if (where.size() != 2) throw wrong("two data_offsets, found ", where.size());
     made.begin = where[0], made.end = where[1];
-    // item n_1 n_2 ..., capped at a size that no file can have
+    // item * n_1 * n_2 * ..., capped at a size that no file can have
     constexpr std::int64_t kTooLarge = std::int64_t{1} << 62;
     std::int64_t size = item;
     const bool empty = std::find(made.array.shape.begin(), made.array.shape.end(), 0) != made.array.shape.end();

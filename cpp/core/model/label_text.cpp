@@ -42,7 +42,7 @@ struct Writer {
     std::vector<double> token_scores;  // [P] scores of the labelling being written, or empty
     std::string out;
 
-    // The separator of new columns: the one that the line uses.
+    // The separator to write before new columns, the same as in the line.
     char separator(std::string_view line) const {
         return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
     }
@@ -56,7 +56,7 @@ struct Writer {
         out += '\n';
     }
 
-    // Writes only lines and labels. endings: by label, separator, label and line feed; first those after a space.
+    // Writes only lines and labels. endings: [2, Y] separator, label and line feed; the separators are space and tab.
     void plain_sequence(std::span<const std::string> endings, std::span<const std::int32_t> path) {
         std::size_t most = 1;
         for (const std::string_view line : lines) most += line.size();

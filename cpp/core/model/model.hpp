@@ -33,7 +33,7 @@ struct LabelOptions {
     bool headers = false;                      // write a line "# rank probability score" before each labelling
     bool probability = false;                  // write the marginal probability after each label
     bool distribution = false;                 // write all labels as label:probability, most probable first
-    bool force = false;                        // keep each label in the file that the model knows
+    bool force = false;                        // keep a label in the file if the model contains it
     bool token_scores = false;                 // write the score of its position after each label
     bool bytes = false;                        // columns are arbitrary bytes instead of UTF-8 text
     bool ragged = false;                       // lines may differ in their number of columns, see ColumnOptions
@@ -93,15 +93,16 @@ class Model {
         sessions_.give_back(std::move(session));
         return answer;
     }
-    // Labels complete sequences of a text file. If the model has a template, writes every line of a column file with
-    // the label as an additional column; otherwise, for a CRFsuite file, the label in the file and the predicted one.
-    // The output for a sequence depends only on that sequence. n_columns: columns per line (0: as many as the first
-    // line has); line: number of the first line. Throws if tokens need vectors, which text files do not contain.
+    // Labels complete sequences of a text file. If the model has a template, the file is a column file, and each line
+    // is written with the label as an additional column. Otherwise it is a CRFsuite file, and each line contains the
+    // label in the file and the predicted label. The output for a sequence depends only on that sequence. n_columns:
+    // columns per line (0: taken from the first line); line: number of the first line. Throws if tokens need
+    // vectors, which text files do not contain.
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 
-    // Labels complete records in one of the formats of record_reader with their best labels. nullopt if a record is not
-    // plain or does not match the model, or if the model needs a corpus.
+    // Writes complete records, in one of the formats of record_reader, with their best labels. nullopt if a record is
+    // not plain or does not match the model, or if the model needs a corpus.
     std::optional<std::string> label_records(std::string_view piece, std::string_view format, std::string_view field,
                                              std::int64_t line) const;
 
@@ -117,7 +118,7 @@ class Model {
     mutable std::atomic<std::int64_t> n_repeated_ = 0;
     mutable IdlePool<Session> sessions_;
     mutable IdlePool<TextEncoder> text_encoders_;  // cache the word ids of earlier pieces
-    mutable IdlePool<RowLabeller> row_labellers_;  // cache their scores
+    mutable IdlePool<RowLabeller> row_labellers_;  // cache the scores of words
 };
 
 // A sequence, built token by token, and queries on it. For one thread at a time.

@@ -37,7 +37,7 @@ void check_names(const Map& found, const NameSet& expected, const char* what, co
     throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
 }
 
-// Numbers must fit a double, as in Python.
+// Whether all numbers fit in a double, as Python requires.
 bool all_finite(const Json& json) {
     if (json.is(Json::Kind::number)) {
         const auto value = parse_number(json.text);

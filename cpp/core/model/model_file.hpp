@@ -37,8 +37,8 @@ struct ModelParts {
 
 // Throws InputError, with `source` as the file name. Reads neither `lines` nor vectors in a separate file.
 ModelParts read_model(std::span<const std::byte> file, const std::string& source, Check check = Check::everything);
-// Reads both of these as well, for programs without Python. Looks for files at their original path, then next to
-// `source`.
+// Also reads `lines` and such vectors, for programs without Python. Looks for files at their original path, then next
+// to `source`.
 ModelParts read_whole_model(std::span<const std::byte> file, const std::string& source,
                             Check check = Check::everything);
 

@@ -10,7 +10,7 @@
 namespace sparsecrf {
 
 // Reads the resources listed in a template's record. `source` is the model file; resource files that have moved are
-// looked for next to it. Throws InputError also if a file differs from the one used in training.
+// looked for next to it. Also throws InputError if a file differs from the one used in training.
 Template::Resources read_resources(const Json& list, const std::string& source);
 
 // The content of a file named in the model file `model`: at this path, or under the same name next to the model.
