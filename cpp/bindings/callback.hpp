@@ -1,4 +1,4 @@
-// Python callbacks of the core.
+// Python callbacks for the core.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,7 +12,7 @@
 namespace sparsecrf::bindings {
 
 // Wraps a Python function that takes the number of steps done and returns whether to continue; null without a function.
-// It is called by a thread that has released the GIL.
+// The wrapper is called by a thread that has released the GIL.
 inline std::function<bool(std::size_t)> ask_in_python(const std::optional<nanobind::callable>& go_on) {
     if (!go_on) return nullptr;
     return [&go_on](std::size_t steps) {

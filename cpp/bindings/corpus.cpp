@@ -229,7 +229,7 @@ void bind_corpus(nb::module_& m) {
                     "A label -1 - s, s > 0, denotes set s of candidate labels: label_set_ptr int64[S+1],\n"
                     "label_set_id int32; set 0 is empty.")
         .def("to_arrays", &to_arrays, nb::sig("def to_arrays(self) -> dict[str, typing.Any]"),
-             "The arguments of `from_arrays`; lists are sorted, and repeated attributes summed.")
+             "The arguments of `from_arrays`; lists are sorted, and repeated attributes are summed.")
         .def("__getstate__", &state_of, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
         .def("__setstate__", &from_state, nb::sig("def __setstate__(self, state: dict[str, typing.Any], /) -> None"))
         .def(

@@ -41,7 +41,7 @@ void bind_crfsuite_model(nb::module_& m) {
         .def_prop_ro("n_attributes", [](const File& file) { return file.model.n_attributes(); })
         .def_prop_ro(
             "has_tables", [](const File& file) { return file.model.has_tables(); },
-            "Whether the file has hash tables, which `part` needs. CRFsuite writes them, other programs may "
+            "Whether the file has hash tables, which `part` needs. CRFsuite writes them; other programs may "
             "not.")
         .def(
             "part",

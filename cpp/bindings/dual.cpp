@@ -43,8 +43,8 @@ void bind_dual(nb::module_& m) {
                 return copy<std::int64_t>(self.order(seed, epoch, by_gaps));
             },
             nb::arg("seed"), nb::arg("epoch"), nb::kw_only(), nb::arg("by_gaps"),
-            "The sequences of an epoch: a random permutation of those with positive weight, or as many "
-            "drawn in proportion to their gaps.")
+            "The sequences of an epoch: a random permutation of those with positive weight or, if `by_gaps`, the same "
+            "number drawn in proportion to their gaps.")
         .def(
             "run",
             [](DualAscent& self, Array1<std::int64_t> sequences, const std::optional<nb::callable>& go_on) {
@@ -69,8 +69,8 @@ void bind_dual(nb::module_& m) {
                 const DualAscent::Values found = self.evaluate();
                 return std::tuple(found.loss, found.penalty, found.bound, found.inner_gap, found.rounding);
             },
-            "Loss and penalty of the weights, the lower bound, the sum of the gaps of all sequences, and how much "
-            "rounding may change bound and sum.")
+            "Loss and penalty of the weights, the lower bound, the sum of the gaps of all sequences, and the largest "
+            "change of bound or sum due to rounding.")
         .def("certify", &DualAscent::certify, nb::call_guard<WithoutGil>(),
              "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(

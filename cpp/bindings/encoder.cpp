@@ -54,7 +54,7 @@ struct Reading {
           label(labels, place, "an iterable of labels"),
           token_weight(token_weights, place, "an iterable of token weights") {}
 
-    // Reads label and weight of the current position.
+    // Reads the label and the weight of the current position.
     void next_position() {
         const std::int32_t y = label.given ? label_id(label.next(place, "a label")) : kMissing;
         const double w = token_weight.given

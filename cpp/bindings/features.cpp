@@ -42,8 +42,8 @@ Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
     return copy<std::int32_t>(out);
 }
 
-// One side of every pair: y' or y of a label pair; the cell of the class for a class pair. For previous classes, the
-// cells of parts come after the start label.
+// One side of every pair: y' or y of a label pair; the cell of the class for a class pair. In previous classes, part
+// cells are shifted by one, because n_labels is the start label.
 Result<std::int32_t, 1> side_of_each(const FeatureSet& features, bool previous) {
     const LabelPairs pairs = features.numbering().pairs;
     std::vector<std::int32_t> out;

@@ -19,10 +19,10 @@ namespace {
 // ---- Threads that call the library with little work per call, such as one sentence, would sleep and wake up for every
 // call: the work that each does with the GIL (20 us) takes less time than waking up. So a thread that wants the GIL
 // back while another such thread holds it spins until the GIL is released, and only then asks Python for it.
-std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as we know
+std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as is known
 std::atomic<bool> occupied{false};            // whether a thread spins; one is enough, since only one can get the GIL
-std::atomic<int> rest{0};                     // calls that must not spin
-constexpr int kRest = 16;                     // after spinning in vain: the holder is busy for longer
+std::atomic<int> rest{0};                     // remaining calls that must not spin
+constexpr int kRest = 16;                     // value of `rest` after spinning in vain: the holder is busy for longer
 constexpr auto kLongest = std::chrono::microseconds(150);  // more than a thread needs to read a sentence
 
 void wait_for_holder() noexcept {

@@ -1,10 +1,10 @@
 // Releases and reacquires the interpreter's lock (GIL) around the core's work.
 //
-// While the interpreter shuts down, a thread that asks for the GIL does not get it. Up to Python 3.13 such a thread is
-// ended by pthread_exit, which unwinds its stack, and this aborts the process if it meets a C++ destructor or catch-all
-// handler. Here such a thread sleeps until the process exits, as Python itself does from 3.14 on: `in_python` handles
-// calls of Python from our code, and `sleep_instead_of_terminating` those from nanobind (to convert arguments and
-// results).
+// While the interpreter shuts down, a thread that requests the GIL does not get it. Up to Python 3.13, pthread_exit
+// ends such a thread and unwinds its stack. If a C++ destructor or catch-all handler is on the stack, the process
+// aborts. Here such a thread sleeps until the process exits, as Python itself makes it do from 3.14 on: `in_python`
+// handles calls to Python from our code, and `sleep_instead_of_terminating` those from nanobind (to convert arguments
+// and results).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -29,7 +29,7 @@ class WithoutGil {
     PyThreadState* state_;
 };
 
-// The result of a call that does not hold the GIL.
+// Makes a call without holding the GIL and returns its result.
 template <class Call>
 auto without_gil(Call call) {
     const WithoutGil unlocked;

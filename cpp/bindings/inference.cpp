@@ -101,7 +101,7 @@ void bind_oracle(nb::module_& m) {
             nb::arg("features"), array("w"), array("listed"),
             "Extends each of the features with these indices in the set by every preceding label (the start label "
             "last). Returns upper bounds on the expectations of the extended features, their counts, and the number "
-            "of sequences for which the bound is not the expectation itself (of strings that are not in the set).")
+            "of sequences with inexact bounds. If it is 0, the bounds for strings that are not in the set are exact.")
         .def(
             "shard_sums",
             [](Oracle& o, const FeatureSet& f, Weights w, double bound, Weights unigram, Weights start, Weights inner,

@@ -171,7 +171,7 @@ void bind_model(nb::module_& m) {
                     nb::sig("def open(path: str, source: str) -> ModelParts"))
         .def_static("from_bytes", &from_bytes, nb::arg("content"), nb::arg("source"))
         .def_ro("labels", &ModelParts::labels)
-        .def_ro("attributes", &ModelParts::attributes, "The features with a weight.")
+        .def_ro("attributes", &ModelParts::attributes, "The names of the attributes, by id.")
         .def_ro("features", &ModelParts::features)
         .def_prop_ro(
             "w", [](const ModelParts& parts) { return View(parts.w.data(), {parts.w.size()}); },

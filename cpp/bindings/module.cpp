@@ -52,7 +52,7 @@ NB_MODULE(_core, m) {
             "sparsecrf: expected the main interpreter, found a subinterpreter; use a thread or a process");
     }
 #if defined(NDEBUG) || defined(SPARSECRF_SANITIZED)
-    // Objects that are still alive when the interpreter exits (a stored exception is enough) do not concern the user.
+    // Do not warn about objects that are still alive at exit; even a stored exception can keep some alive.
     nb::set_leak_warnings(false);
 #endif
     bindings::sleep_instead_of_terminating();

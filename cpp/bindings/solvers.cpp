@@ -300,9 +300,9 @@ void bind_solvers(nb::module_& m) {
           nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
           nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(), nb::arg("threads") = 1,
           "The step d that minimizes g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\n"
-          "With the group of each feature at each level, fine to coarse (-1: none; numbered by level), "
-          "and the weights of groups, adds sum eta_G ||(w+d)_G||. Without groups, `rho1_of` may replace "
-          "rho1 by one value per feature.");
+          "group: the group of each feature at each level, fine to coarse (-1: none; numbered by level). "
+          "eta: the weights of groups, which add sum eta_G ||(w+d)_G||. rho1_of: replaces rho1 by one "
+          "value per feature; not with groups.");
     m.def(
         "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
         nb::arg("corpus"),
@@ -343,7 +343,7 @@ void bind_solvers(nb::module_& m) {
             },
             nb::arg("features"), array("w"), array("counts"), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
             nb::arg("as_printed"), nb::arg("coordinatewise"),
-            "Make one sweep; return the new weights and the number of forward-backward runs, in units of a pass.");
+            "Make one sweep; return the new weights and the number of forward-backward runs, in passes.");
     bind_sgd(m);
     bind_online(m);
 }

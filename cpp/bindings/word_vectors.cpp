@@ -68,7 +68,7 @@ void bind_word_vectors(nb::module_& m) {
             // The numbers are not copied; the object keeps the array alive.
             nb::keep_alive<1, 3>(), nb::arg("words"), array("values"), nb::arg("mean"), nb::arg("scale"),
             nb::arg("window") = 0, nb::arg("column") = 0,
-            "values: float32[words * d], concatenated vectors; mean, scale: [d + 1], a number becomes (x - "
+            "values: float32[words * d], concatenated vectors; mean, scale: [d + 1], a value x becomes (x - "
             "mean) scale, and an additional column holds the last scale for words without a vector; window: "
             "number of words before and after whose vectors are added as columns; column: the word column "
             "in rows of columns.")

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The version of this interface. A library of the same version has at least the functions of this header, with the same
+/* The version of this interface. A library of the same version has at least the functions in this header, with the same
  * behaviour; a different version has a different file name (libsparsecrf.so.1). */
 #define SPARSECRF_ABI_VERSION 1
 SPARSECRF_API int sparsecrf_abi_version(void);
@@ -58,7 +58,7 @@ SPARSECRF_API void sparsecrf_close(sparsecrf_model* model);
 SPARSECRF_API int32_t sparsecrf_n_labels(const sparsecrf_model* model);
 /* The name of a label, or NULL if the number is out of range. Valid until sparsecrf_close. */
 SPARSECRF_API const char* sparsecrf_label_name(const sparsecrf_model* model, int32_t label);
-/* The number of a label, or -1 if the model does not know it. */
+/* The number of a label, or -1 if the model has no label with this name. */
 SPARSECRF_API int32_t sparsecrf_label_number(const sparsecrf_model* model, const char* name);
 /* The minimum number of columns of a token if the model generates attributes with a template; -1 if the caller passes
  * attributes. */
@@ -79,15 +79,15 @@ SPARSECRF_API void sparsecrf_sequence_free(sparsecrf_sequence* sequence); /* NUL
 SPARSECRF_API void sparsecrf_clear(sparsecrf_sequence* sequence);
 
 /* Adds a column or an attribute to the current token. `size`: length of the text in bytes, or SPARSECRF_WHOLE if it is
- * NUL-terminated. `value`: value of the attribute, usually 1; ignored for columns. Attributes that the model does not
- * know are left out. */
+ * NUL-terminated. `value`: value of the attribute, usually 1; ignored for columns. Attributes that are not in the model
+ * are left out. */
 #define SPARSECRF_WHOLE ((size_t)-1)
 SPARSECRF_API int sparsecrf_add(sparsecrf_sequence* sequence, const char* text, size_t size, double value);
 /* Sets the vector of the current token, sparsecrf_vector_width() numbers. Call it before sparsecrf_end_token. */
 SPARSECRF_API int sparsecrf_add_vector(sparsecrf_sequence* sequence, const double* values, size_t n);
 /* Completes the current token. */
 SPARSECRF_API int sparsecrf_end_token(sparsecrf_sequence* sequence);
-/* Adds and completes a token of n NUL-terminated texts. values: [n], or NULL: all 1. */
+/* Adds and completes a token of n NUL-terminated texts. values: [n], or NULL if all are 1. */
 SPARSECRF_API int sparsecrf_add_token(sparsecrf_sequence* sequence, const char* const* texts, const double* values,
                                       size_t n);
 /* T, the number of complete tokens. */
@@ -123,7 +123,7 @@ enum {
     SPARSECRF_ALL_MARGINALS = 2, /* also write every label:probability, most probable first */
     SPARSECRF_SCORES = 4,        /* write a line # rank probability score before each labelling */
     SPARSECRF_TOKEN_SCORES = 8,  /* write the score of the token after each label */
-    SPARSECRF_FORCE = 16         /* keep a label in the last column if the model knows it */
+    SPARSECRF_FORCE = 16         /* keep a label in the last column if it is in the model */
 };
 /* Labels complete sequences of a file: columns if the model has a template, otherwise CRFsuite's format. Release
  * *answer (*answer_size bytes and a NUL) with sparsecrf_free. `nbest`: labellings per sequence, at least 1. `source`

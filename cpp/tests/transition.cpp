@@ -1,5 +1,5 @@
-// A matrix gives the same results after `assign` and after `renew`, dense and sparse, or throws if the data for the
-// result were dropped.
+// Checks that a matrix, dense or sparse, gives the same results after `assign` and after `renew`, or throws if the data
+// for the result were dropped.
 #include "core/inference/transitions/transition.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-"""Assembles the npm package: `python assemble.py WASM FOLDER`. The script is that of the report page plus exports."""
+"""Assembles the npm package: `python assemble.py WASM FOLDER`. The script is tagger.js of the report plus exports."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ def main(wasm: str, folder: str) -> None:
     for name in ("sparsecrf.d.ts", "README.md"):
         shutil.copy(HERE / "package" / name, target)
     shutil.copy(ROOT / "LICENSE", target)
-    for ending in ("", ".sources"):  # keep the digest of the sources next to it; npm does not pack it
+    for ending in ("", ".sources"):  # also copy the digest of the sources, which npm does not pack
         shutil.copy(f"{wasm}{ending}", target / f"sparsecrf.wasm{ending}")
     (version,) = re.findall(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)
     described = (HERE / "package" / "package.json").read_text()
