@@ -25,7 +25,7 @@ void check_sequence(const Corpus& corpus, std::int64_t i) {
     }
 }
 
-// Limits on the label n-gram places kept for later calls: places per call, and bytes in total.
+// Limits on the label n-gram places kept for later calls: the number of places per call, and the total size in bytes.
 constexpr std::uint32_t kMostPlaces = 4096;
 constexpr std::uint64_t kMostBytes = 1 << 28;
 
@@ -47,7 +47,8 @@ void for_each_lattice(const Corpus& corpus, const Constraints& constraints, cons
     });
 }
 
-// log Z of sequence i with the labels `known` fixed in addition to the constraints; -infinity if the two contradict.
+// log Z of sequence i with the labels `known` fixed in addition to the constraints; -infinity if they contradict the
+// constraints.
 double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const std::int32_t> known,
                           const Constraints& constraints, Recursion& recursion, OwnedLattice& lattice, int stride) {
     prepare(lattice, corpus, i, constraints, stride);
@@ -87,13 +88,13 @@ Chain Chain::with_threads(int threads) const {
     return made;
 }
 
-// Small corpora are not worth waking other threads for.
+// Small corpora use a single thread, because waking other threads would not pay off.
 int Chain::threads_for(const Corpus& corpus) const {
     constexpr std::int64_t kCells = 1 << 17;
     return corpus.n_tokens() * corpus.n_labels < kCells ? 1 : threads_;
 }
 
-// The places used by one call. Also owns the features that they refer to.
+// Owns the places used by one call, and the features that they refer to.
 struct Chain::LentPlaces {
     std::shared_ptr<const FeatureSet> features;
     std::shared_ptr<IdlePlaces> idle;
@@ -108,7 +109,7 @@ struct Chain::LentPlaces {
         try {
             idle->places.push_back(std::move(places));
             idle->bytes += bytes;
-        } catch (const std::bad_alloc&) {  // do not keep them
+        } catch (const std::bad_alloc&) {  // drop the places
         }
     }
 };
@@ -126,7 +127,7 @@ std::unique_ptr<NgramPlaces> Chain::take_places() const {
     return std::make_unique<NgramPlaces>(*features_);
 }
 
-// Places are kept from call to call, because most sequences share attributes with earlier ones.
+// Places are kept from call to call, because most sequences share attributes with earlier sequences.
 std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
     const auto made_with = [&](std::unique_ptr<NgramPlaces> places) {
         const auto lent = std::make_shared<LentPlaces>();
@@ -139,7 +140,7 @@ std::shared_ptr<NgramTables> Chain::ngram_tables(const Corpus& corpus) const {
         return made;
     };
     std::unique_ptr<NgramPlaces> places = take_places();
-    if (places->size() > 1) {  // the places of earlier calls and of this one may exceed the limit
+    if (places->size() > 1) {  // the places of earlier calls together with the new ones may exceed the limit
         try {
             return made_with(std::move(places));
         } catch (const InputError&) {

@@ -51,7 +51,7 @@ class Chain {
     // The k best paths of one sequence, best first; fewer if fewer exist.
     std::vector<Labelling> nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
                                  const Constraints& constraints) const;
-    // The same for every sequence. out: [N]
+    // The same for every sequence; the result is [N].
     std::vector<std::vector<Labelling>> nbest(const Corpus& corpus, std::int64_t k,
                                               const Constraints& constraints) const;
 
@@ -70,9 +70,9 @@ class Chain {
     std::shared_ptr<const Weights> weights_;
     Kernel kernel_;
     int threads_;
-    // N-gram places left by earlier calls. A call takes one and returns it. If none is left, or the mutex is locked,
-    // the call creates its own instead of waiting: a forked child must never wait for a mutex held by a thread of its
-    // parent.
+    // N-gram places left by earlier calls. A call takes one NgramPlaces object and returns it at the end. If no object
+    // is left, or the mutex is locked, the call creates its own object instead of waiting, because a forked child must
+    // never wait for a mutex held by a thread of its parent.
     struct IdlePlaces {
         std::mutex mutex;
         std::vector<std::unique_ptr<NgramPlaces>> places;

@@ -7,8 +7,8 @@
 namespace sparsecrf {
 namespace {
 
-// The weight of `cell` in the row of attribute x, which starts at cells[ptr[x]] and is ascending; w is parallel to
-// cells.
+// The weight of `cell` in the row of attribute x, whose cells are ascending and start at cells[ptr[x]]; w is parallel
+// to cells.
 template <class Cell>
 double weight_of(std::span<const std::int64_t> ptr, std::span<const Cell> cells, std::span<const double> w,
                  std::uint32_t x, Cell cell) {

@@ -1,5 +1,5 @@
-// The contribution of each attribute to the score of a label sequence: a path's score is the sum of v mu[x, y_t] and v
-// lambda[x, y_{t-1}, y_t] (DESIGN.md, section 2).
+// The contribution of each attribute to the score of a label sequence. The score is the sum of the terms v mu[x, y_t]
+// and v lambda[x, y_{t-1}, y_t] (DESIGN.md, section 2).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct Contribution {
     double value, weight;  // the product is added to the score; the weight includes label parts and classes
 };
 
-// The nonzero terms of sequence i with these labels, by position: first the terms of single labels, then of pairs, each
-// ordered by attribute; dense columns come after the other attributes. w: [K] weights of `features`, which must not
-// have longer n-grams. labels: [T].
+// The nonzero terms of sequence i with these labels, by position. The terms of single labels precede the terms of
+// pairs; both are ordered by attribute, and dense columns follow all other attributes. w: [K] weights of `features`,
+// which must not contain longer n-grams. labels: [T].
 std::vector<Contribution> contributions(const FeatureSet& features, std::span<const double> w, const Corpus& corpus,
                                         std::int64_t i, std::span<const std::int32_t> labels);
 

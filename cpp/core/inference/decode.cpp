@@ -27,7 +27,7 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
     }
 }
 
-// The first maximum of x[0..n), n a multiple of kLanes: like std::max_element, but many times faster.
+// The index of the first maximum of x[0..n), where n is a multiple of kLanes; many times faster than std::max_element.
 std::int64_t largest(const double* x, int n) {
     double low, high;
     kernels().range(x, n, &low, &high);
@@ -35,7 +35,7 @@ std::int64_t largest(const double* x, int n) {
 }
 
 // Calls add(t, term) for each term of score_t(y_{t-1}, y_t) at each position t of sequence i: unigram scores, the pair
-// scores of the base and rest lists, and label n-grams if there are any. labels: [P] of the whole corpus.
+// scores of the base and rest lists, and label n-grams, if any. labels: [P] of the whole corpus.
 template <class Add>
 void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t* labels, Add add) {
     const Corpus& corpus = potentials.corpus();
@@ -98,7 +98,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
             std::copy_n(recursion.start_scores(lattice), stride, epsilon);
         } else {
             potentials.transition(lattice.first + t).best(previous, epsilon, order);
-            // Columns with corrected pairs are recomputed, once each.
+            // Recompute every column with corrected pairs once.
             for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
                 const std::uint32_t y = pairs.label(rest.pair[k]);
                 if (corrected[y] == t) continue;
@@ -134,7 +134,7 @@ std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recur
                                   std::int64_t k) {
     struct Prefix {
         double score;
-        std::int32_t previous, rank;  // the prefix that it extends
+        std::int32_t previous, rank;  // last label and rank of the prefix that this prefix extends
     };
     if (potentials.ngrams() != nullptr) return best_ngram_paths(potentials, recursion, lattice, k);
     const int Y = potentials.n_labels();

@@ -24,10 +24,10 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
 
 // The same for potentials with label n-grams; does not use the alpha rows.
 double best_ngram_path(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int32_t* labels);
-// The sum of the scores of all n-grams that end at t in the labels `path`, which start at position 0 of the sequence.
+// The sum of the scores of all n-grams of the labels `path` that end at t; `path` starts at position 0 of the sequence.
 double ngram_score(const NgramTables& tables, std::int64_t position, const std::int32_t* path, std::int64_t t);
 
-// The k best paths, exactly: every (position, label) keeps its k best prefixes.
+// The exact k best paths. Every (position, label) keeps its k best prefixes.
 std::vector<Labelling> best_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice, std::int64_t k);
 // The same for potentials with label n-grams.
 std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion& recursion, Lattice& lattice,

@@ -1,7 +1,7 @@
 // Scores and expectations of dense columns: numeric values at every position, e.g. word vectors.
 //
-// Column j of a corpus is an attribute like any other, but it occurs at every position, so its features are summed as
-// matrices: with X [P, d] the columns, W [d, Y] the weights and p_t the marginals,
+// Column j of a corpus is an attribute that occurs at every position, so sums over its features are matrix products.
+// With the columns X [P, d], the weights W [d, Y] and the marginals p_t,
 //
 //   s_t(y) += sum_j X(t, j) W(j, y)     E(j, y) = sum_t w X(t, j) p_t(y)     h(j, y) = sum_t w X(t, j)^2 p (1 - p)
 #pragma once

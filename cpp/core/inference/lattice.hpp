@@ -11,18 +11,18 @@
 
 namespace sparsecrf {
 
-// The corrected label pairs of a sequence, from the rest lists. Position t has the entries [ptr[t], ptr[t + 1]).
+// The corrected label pairs of a sequence, from the rest lists. The entries of position t are [ptr[t], ptr[t + 1]).
 struct RestPairs {
     std::vector<std::int64_t> ptr;
     std::vector<std::uint32_t> pair;  // numbered as in LabelPairs
     std::vector<double> delta;        // sum of lambda over the rest list
     std::vector<double> range;        // [T] largest minus smallest delta, including 0
     std::vector<double> weight;       // E of the base matrix; set by forward in the linear domain
-    std::vector<double> growth;       // exp(delta) - 1; likewise
+    std::vector<double> growth;       // exp(delta) - 1; set by forward in the linear domain
     std::vector<double> p;            // probability of the pair
     std::vector<double> extra;        // p minus its value under the base matrix alone; 0 in the log domain
     // Calls visit(pair, p - b, p^2 - b^2) for the pairs of position t with p != b, where b is the probability under the
-    // base matrix alone. With extra = p - b, the second is extra (2 p - extra).
+    // base matrix alone. With extra = p - b, the last argument is extra (2 p - extra).
     template <class Visit>
     void for_each_extra(std::int64_t t, Visit visit) const {
         for (std::int64_t k = ptr[t]; k < ptr[t + 1]; ++k) {
@@ -42,9 +42,9 @@ struct RestPairs {
     }
 };
 
-// The effect of label n-grams (three or more labels) on a sequence. Position t has the cells [ptr[t], ptr[t + 1]) of
-// each kind: nodes and pairs of its place, histories after it, and arcs (in the linear domain only inner arcs, without
-// leaves).
+// The effect of label n-grams (three or more labels) on a sequence. For each kind of cell, position t owns the cells
+// [ptr[t], ptr[t + 1]). The kinds are nodes and pairs of its place, histories after it, and arcs (in the linear domain,
+// only inner arcs).
 struct NgramLattice {
     std::vector<const NgramPlace*> place;  // [T] null where n-grams have no effect; empty means no effect anywhere
     std::vector<std::int64_t> arc_ptr, node_ptr, pair_ptr, history_ptr;
@@ -55,14 +55,14 @@ struct NgramLattice {
     std::vector<double> leaves;  // per node of the arcs: sum over its leaves of A (X - X(node)); not in the log domain
     std::vector<double> flow;    // per node of the arcs: E e / c B'(target); not in the log domain
     std::vector<double> p;       // probabilities of arcs
-    // Per pair: probability minus alpha E v. It is 0 in the log domain, and 0 if the pair is in the rest list, whose
-    // own extra then includes it.
+    // Per pair: probability minus alpha E v. It is 0 in the log domain. It is also 0 for pairs in the rest list,
+    // because RestPairs::extra then includes this difference.
     std::vector<double> extra;
     std::vector<double> edge;  // log domain only: [T, Y, Y] probabilities of all pairs, t > 0
     bool logarithmic = false;
 
-    // If the sequence was processed side by side with others (ngram_batch.hpp), only place and weight of the above are
-    // set, and position t has the cells [ptr[t], ptr[t + 1]) of `special` and `listed`.
+    // If the sequence was processed side by side with others (ngram_batch.hpp), only the members `place` and `weight`
+    // above are set, and the cells of position t are [ptr[t], ptr[t + 1]) of `special` and `listed`.
     bool together = false;
     std::vector<std::int64_t> special_ptr, listed_ptr;
     std::vector<double> special;  // mass of the histories before t that are special after t - 1 (NgramTables)
@@ -79,7 +79,7 @@ struct NgramLattice {
         if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
         return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
     }
-    // The extras of the pairs at t; look up pairs in ascending order.
+    // The extras of the pairs at t. Look up pairs in ascending order.
     class Extras {
        public:
         Extras(const NgramLattice& of, std::int64_t t) {
@@ -138,7 +138,7 @@ struct Lattice {
     RestPairs rest;
     NgramLattice ngrams;
 
-    // Whether p_t(y', y) of every pair is alpha E v with E of the base list alone.
+    // Whether p_t(y', y) is alpha E v for every pair, with E from the base list alone.
     bool is_product(std::int64_t t) const { return !logarithmic && !ngrams.any() && !rest.any(t); }
 };
 

@@ -1,5 +1,6 @@
-// Forward and backward of recursion.cpp in the log domain: slower, but always safe. Values are normalized at every
-// position, so that long sequences do not lose precision. -infinity marks an impossible label or pair.
+// The forward and backward recursions of recursion.cpp in the log domain, which is slower but always safe. Values are
+// normalized at every position, so that long sequences do not lose precision. -infinity marks an impossible label or
+// pair.
 #pragma once
 
 #include <cmath>
@@ -41,7 +42,7 @@ class LogChain {
 
     // Computes alpha, v and log Z. Throws UnsatisfiableError if no path is possible.
     void forward(LatticeScores& scores, Lattice& lattice);
-    // Computes v, p and the pairs of the rest lists, for positions from `first` on.
+    // Computes v, p and the pair probabilities of the rest lists, for positions from `first` on.
     void backward(LatticeScores& scores, Lattice& lattice, std::int64_t first);
     LogPairs pairs(LatticeScores& scores, const Lattice& lattice, std::int64_t t) const {
         return {lattice, t, lattice.ngrams.any() ? nullptr : scores.pair_scores(lattice, t), n_labels_, stride_};
@@ -58,7 +59,7 @@ class LogChain {
     const Kernels& kernels_;
     const int n_labels_, stride_;                // Y, Yp
     AlignedVector<double> u_, beta_, row_;       // [Yp]
-    std::vector<std::vector<double>> log_mass_;  // [T] states after a position: labels, then histories
+    std::vector<std::vector<double>> log_mass_;  // [T] by state after the position: labels, then histories
 };
 
 // Throws unless the sum log_c at position t is finite.

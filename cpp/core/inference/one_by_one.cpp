@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-// After this many consecutive sequences whose pairs differ between positions, stop trying.
+// Stop trying after this many consecutive sequences whose pairs differ between positions.
 constexpr int kEnough = 8;
 constexpr int kFewLabels = 128;  // up to this many, also store the matrix by columns
 
@@ -146,11 +146,12 @@ const double* OneByOne::column(std::int64_t t, std::int64_t y) {
     return column_.data();
 }
 
-// Any other labelling agrees with the best one from some t on but differs from it at t - 1. Its score is at most that
-// of the second best prefix that continues with the best label at t. Hence
+// Any other labelling agrees with the best labelling from some t on but differs from it at t - 1. Its score is at most
+// the score of the second-best prefix that continues with the best label at t. Hence
 //
-//   margin = min over t of (best minus second best of { epsilon_{t-1}(y') + lambda(y', y_t) : y' }), with the end as
-//            one more position, where lambda is 0.
+//   margin = min over t of (best minus second best of { epsilon_{t-1}(y') + lambda(y', y_t) : y' }),
+//
+// where the end counts as one more position with lambda = 0.
 double OneByOne::best(std::vector<std::int32_t>& labels) {
     n_different_ = 0;
     const std::size_t first = labels.size();

@@ -1,5 +1,5 @@
-// The best labels of one sequence at a time without building a corpus, for servers. For a short sentence, building a
-// corpus and its tables takes longer than labelling.
+// Finds the best labels of one sequence at a time without building a corpus, for servers. For a short sentence,
+// building a corpus and its tables takes longer than labelling.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace sparsecrf {
 
-// For models whose label pairs have the same scores at every position, except perhaps the first (plain transitions),
-// and with `own_pairs` for other models. Results are the same as from Chain::viterbi, bit for bit if `add` sums the
-// scores. Not thread-safe.
+// Supports models whose label pairs have the same scores at every position, except perhaps the first (plain
+// transitions), and other models with `own_pairs`. Results are the same as from Chain::viterbi, bit for bit if `add`
+// sums the scores. Not thread-safe.
 class OneByOne {
    public:
     // Keeps a reference to the chain. own_pairs: every position has its own matrix; only if PairRows::fits.
@@ -26,18 +26,17 @@ class OneByOne {
 
     // Starts a sequence.
     void begin();
-    // Adds the next position by its attributes, in any order; modifies the lists. Returns false if this class cannot
-    // handle the position and the caller must use Chain::viterbi: label n-grams, pairs that differ between positions,
-    // invalid values.
+    // Adds the next position, given its attributes in any order; modifies the lists. Returns false if the caller must
+    // use Chain::viterbi instead, because of label n-grams, pairs that differ between positions, or invalid values.
     bool add(std::vector<Attribute>& unigram, std::vector<Attribute>& bigram);
-    // The same for callers that compute the scores themselves and for attributes without values; scores: [Yp], padded
-    // with -infinity. The first n_common attributes are a list that recurs at many positions. Without own_pairs, the
-    // attributes must be the same at all positions except the first.
+    // The same for attributes without values if the caller computes the scores. scores: [Yp], padded with -infinity.
+    // The first n_common attributes form a list that recurs at many positions. Without own_pairs, the attributes must
+    // be the same at all positions except the first.
     void add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
     // The number of doubles per position.
     std::int64_t size() const { return stride(); }
     // Appends the best labels of the sequence, which must not be empty. Returns the margin: the difference between the
-    // scores of the best and the second best labelling, infinity if there is only one.
+    // scores of the best and the second-best labelling, or infinity if only one labelling exists.
     double best(std::vector<std::int32_t>& labels);
 
    private:
@@ -66,7 +65,7 @@ class OneByOne {
     std::int64_t length_ = 0;              // T so far
     std::optional<Tables> start_, inner_;  // most recent tables for the first position and for later ones
     AlignedVector<double> epsilon_;        // [T, Yp] best score of the prefixes that end in each label
-    // If every position has its own matrix: the number of a shared matrix, and the attributes that change it.
+    // For a position with its own matrix: the number of a shared matrix, and the attributes that change this matrix.
     struct Own {
         std::uint32_t matrix;
         std::size_t end;  // in rest_

@@ -43,7 +43,7 @@ void copy(PairScores& a, std::span<const std::uint32_t> pairs, const double* w, 
     a.score.resize(n);
 }
 
-// The label pairs, at a first or a later position, whose classes have a score.
+// Lists the label pairs whose classes have a score, at a first or a later position.
 void expand(const ClassScores& classes, bool first, int n_labels, PairScores& out) {
     out.clear();
     const LabelPairs numbers(n_labels);

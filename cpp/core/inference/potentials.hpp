@@ -19,7 +19,7 @@
 
 namespace sparsecrf {
 
-// Which label pairs: all, those after the start label, or those after another label.
+// The label pairs to use: all pairs, pairs after the start label, or pairs after another label.
 enum class Pairs { all, start, inner };
 
 class Potentials {
@@ -57,8 +57,8 @@ class Potentials {
     Kernel kernel() const { return kernel_; }
     const Corpus& corpus() const { return corpus_; }
     bool forbids() const { return forbidden_ != nullptr; }
-    const LabelParts* parts() const { return features_->parts.get(); }  // null if there are none
-    const LabelParts* classes() const {                                 // null unless class pairs have features
+    const LabelParts* parts() const { return features_->parts.get(); }  // null without label parts
+    const LabelParts* classes() const {                                 // null without class-pair features
         return features_->n_class() == 0 ? nullptr : features_->parts.get();
     }
 
@@ -80,9 +80,9 @@ class Potentials {
     // The pairs of a base list that have a feature, in ascending order; needs `pairs`.
     std::span<const std::uint32_t> pairs_of_list(std::uint32_t list) const { return pairs_->of(list); }
 
-    // Call after weights have changed in the arrays passed to `assign`: recomputes the tables of these lists.
+    // Recomputes the tables of these lists after weights have changed in the arrays passed to `assign`.
     void refresh(std::span<const std::uint32_t> unigram_lists, std::span<const std::uint32_t> base_lists);
-    // The same for label n-grams; call after `refresh` with the arcs (NgramPlaces) and kinds (NgramTables) concerned.
+    // The same for label n-grams; call after `refresh` with the affected arcs (NgramPlaces) and kinds (NgramTables).
     void refresh_ngrams(std::span<const std::uint32_t> arcs, std::span<const std::uint32_t> kinds);
 
    private:
@@ -99,8 +99,8 @@ class Potentials {
     // The sums of a list's pairs, padded with zeros to a multiple of kLanes.
     const double* sum_pairs(std::uint32_t list, Scratch& scratch) const;
     void gather(const ListPool& lists, std::uint32_t list, Pairs pairs, bool keep_zeros, PairScores& out) const;
-    // kappa(c', c) = sum of the weights of a list's attributes. Returns false if none of them has class features, so
-    // kappa is 0.
+    // kappa(c', c) = sum of the weights of a list's attributes. Returns false if no attribute has class features, so
+    // that kappa is 0.
     bool gather_classes(const ListPool& lists, std::uint32_t list, ClassScores& out) const;
     // Adds kappa of the classes to the scores of a base list's pairs. Returns null without classes.
     const ClassScores* add_classes(std::uint32_t list, std::span<const std::uint32_t> pairs, double* scores,

@@ -9,12 +9,13 @@
 namespace sparsecrf {
 namespace {
 
-// Without forbidden pairs, every possible label keeps alpha_t(y) >= exp(-spread_t) / Y, where spread_t is the spread of
-// the scores at t, because alpha_t(y) >= e_t(y) min E / c_t and c_t <= Y max e_t max E. Up to this spread nothing can
+// Without forbidden pairs, alpha_t(y) >= exp(-spread_t) / Y for every possible label, where spread_t is the spread of
+// the scores at t, because alpha_t(y) >= e_t(y) min E / c_t and c_t <= Y max e_t max E. Up to this spread, nothing can
 // underflow, including the squares of alpha and v that the curvature needs.
 constexpr double kSafeSpread = 300.0;
-// With forbidden pairs, alpha can shrink with every step, so it is monitored: from above kSafeAlpha, one step with a
-// spread of at most kSafeForbiddenSpread cannot underflow, and the next step then falls back to the log domain.
+// With forbidden pairs, alpha can shrink with every step, so it is monitored. One step with a spread of at most
+// kSafeForbiddenSpread cannot underflow if alpha was at least kSafeAlpha before; below kSafeAlpha, the log domain is
+// used.
 constexpr double kSafeForbiddenSpread = 230.0;
 constexpr double kSafeAlpha = 1e-200;
 

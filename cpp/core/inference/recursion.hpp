@@ -1,4 +1,4 @@
-// Forward and backward over one sequence: in the scaled linear domain where this is provably safe, otherwise in the log
+// Forward and backward over one sequence: in the scaled linear domain if this is provably safe, otherwise in the log
 // domain. This file handles the plain chain; rest lists and label n-grams are corrections in their own files.
 #pragma once
 
@@ -60,10 +60,10 @@ class Recursion : public LatticeScores {
     // p_t(y', y) for all pairs. out: [Y + 1, Y]. Needs backward.
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // Calls visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward.
-    // Handles one pair at a time, which is right for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over
-    // positions are outer products, sum_t alpha_{t-1}(y') v_t(y), times E: PairFamily computes them over the positions
-    // of a block, in tiles; SgdStep over the positions of one sequence, with E from `renew`. Sharing one implementation
-    // would make one of the two slower.
+    // Handles one pair at a time, which is best for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over
+    // positions are outer products, sum_t alpha_{t-1}(y') v_t(y), times E. PairFamily computes them over the positions
+    // of a block, in tiles; SgdStep computes them over the positions of one sequence, with E from `renew`. A shared
+    // implementation would make one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
     // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] stride + y']; columns[y]
@@ -107,7 +107,7 @@ void Recursion::pair_marginals(const Lattice& lattice, std::int64_t t, std::span
     const Transition& transition = potentials_.transition(lattice.first + t);
     std::int64_t r = lattice.rest.ptr[t];
     const bool ngrams = lattice.ngrams.any();
-    if (ngrams) {  // E of all pairs at once: with n-grams they are needed at every position
+    if (ngrams) {  // E of all pairs at once, because n-grams need them at every position
         pair_weight_.assign(pairs.size(), 1.0);
         transition.multiply(pairs, pair_weight_.data());
     }

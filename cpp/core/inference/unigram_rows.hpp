@@ -11,7 +11,7 @@
 
 namespace sparsecrf {
 
-// Whether a row with n of Yp cells is better stored as a dense row: a vector of cells costs about as much as two single
+// Whether a row with n of Yp cells is better stored as a dense row. A vector of cells costs about as much as two single
 // cells.
 inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stride; }
 
@@ -81,7 +81,7 @@ class UnigramRows {
                  bool keep_zeros);
 
     static constexpr std::uint32_t kDenseRow = 0xffffffffu;
-    // Short rows are (cell, weight) entries, long ones are vectors of Cp weights. Cells are labels, then label parts.
+    // Short rows are (cell, weight) entries; long rows are vectors of Cp weights. Cells are labels, then label parts.
     struct Row {
         std::uint32_t begin;  // index into labels_ and weights_, or the number of a dense row
         std::uint32_t n;      // entries; kDenseRow for a dense row

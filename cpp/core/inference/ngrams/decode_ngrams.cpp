@@ -1,5 +1,5 @@
-// Viterbi with label n-grams, over the states of log_chain_ngrams.cpp. The best prefix of a state is the best only
-// among the prefixes with that history.
+// Viterbi with label n-grams, over the states of log_chain_ngrams.cpp. Each state keeps the best of the prefixes that
+// belong to this state.
 #include <algorithm>
 #include <tuple>
 
@@ -29,8 +29,8 @@ struct Back {
 };
 
 // Computes the best prefix of every state after a position from the best prefixes before it. Only a few moves (r, a)
-// have an arc. Among all states r with the last label y' and no arc for a, the best one is sufficient. States are
-// visited from best to worst until every label a has met one without an arc.
+// have an arc. Among all states r with the last label y' and no arc for a, only the best state matters. States are
+// visited from best to worst until some visited state has no arc for a, for every label a.
 class NgramStep {
    public:
     explicit NgramStep(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)), seen_(n_labels_, kNoString) {}
@@ -79,7 +79,7 @@ class NgramStep {
    private:
     std::uint32_t n_labels_;
     std::vector<std::vector<std::uint32_t>> by_label_;  // states before the position, by last label; start: Y
-    std::vector<std::uint32_t> seen_;                   // [Y] the last state that had an arc for a label
+    std::vector<std::uint32_t> seen_;                   // [Y] the last state with an arc for each label
     std::vector<std::uint32_t> open_;                   // labels for which every state so far had an arc
 };
 
@@ -128,7 +128,7 @@ std::vector<Labelling> best_ngram_paths(const Potentials& potentials, Recursion&
         std::sort(of.begin(), of.end(), better);
         if (static_cast<std::int64_t>(of.size()) > k) of.resize(static_cast<std::size_t>(k));
     };
-    std::vector<Prefixes> all{{{{0.0, 0, 0, 0}}}};  // before the first position, and after each position
+    std::vector<Prefixes> all{{{{0.0, 0, 0, 0}}}};  // prefixes before the first position, then after each position
     NgramMoves moves(potentials.n_labels());
     recursion.gather_rest(lattice);
     for (std::int64_t t = 0; t < lattice.length; ++t) {

@@ -1,8 +1,8 @@
-// Label n-grams in the log domain: slower, but always safe. A state after a position is a label, or a history of two or
-// more labels. It represents all prefixes for which it is the longest suffix among the states. From state r with the
-// last label y',
+// Label n-grams in the log domain, which is slower but always safe. A state after a position is a label, or a history
+// of two or more labels. Each prefix belongs to the state that is its longest suffix among the states. From state r
+// with the last label y',
 //     score(r, a) = lambda(y', a) + log X(longest arc that is a suffix of r a) + s(a)
-// and the move leads to the target of that arc or, without an arc, of the pair.
+// and the move leads to the target of that arc or, without an arc, to the target of the pair.
 #include <algorithm>
 #include <cmath>
 

@@ -66,7 +66,7 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
         recursion_.gather_rest(*lattices[i]);
         recursion_.ngrams().open_together(*lattices[i], sums != nullptr);
     }
-    // Lanes are independent of each other: the next attempt, without the failed ones, succeeds.
+    // Lanes are independent of each other, so the next attempt, without the failed lanes, succeeds.
     const auto all = [&] {
         schedule();
         return forward() && (!derivatives || backward());
@@ -79,8 +79,8 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
     }
 }
 
-// Groups sequences that wait at positions with the same arcs into chunks: full chunks first, as soon as there are any,
-// then the largest.
+// Groups sequences that wait at positions with the same arcs into chunks. Full chunks are created as soon as possible;
+// otherwise the largest group becomes a chunk.
 void NgramBatch::schedule() {
     chunks_.clear();
     events_.clear();
@@ -284,7 +284,7 @@ void NgramBatch::lay_masses(const Chunk& chunk, NgramRows& rows) {
     }
 }
 
-// E of the pairs of the arcs. It is the same for positions with the same base list and no rest list.
+// Sets E of the pairs that arcs end in. It is the same for positions with the same base list and no rest list.
 void NgramBatch::lay_weights(const Chunk& chunk, NgramRows& rows) {
     Pointers weight;
     const Corpus& corpus = potentials_.corpus();
@@ -358,7 +358,7 @@ bool NgramBatch::backward() {
     return true;
 }
 
-// p of the position, including the contribution of the histories after it; then beta of the previous position.
+// Computes p of the position, including the contribution of the histories after it, then beta of the previous position.
 void NgramBatch::backward_one(std::uint32_t item, std::int64_t t) {
     Lattice& lattice = *lattices_[item];
     Track& track = tracks_[item];
@@ -370,7 +370,7 @@ void NgramBatch::backward_one(std::uint32_t item, std::int64_t t) {
     track.rest_extra.clear();
 }
 
-// e / c B'(target) of the nodes that lead to a history after the position.
+// Computes e / c B'(target) of the nodes that lead to a history after the position.
 void NgramBatch::onward(const Chunk& chunk, std::size_t lane) {
     const Track& track = tracks_[chunk.item[lane]];
     const NgramPlace& place = *lattices_[chunk.item[lane]]->ngrams.place[chunk.t[lane]];
@@ -470,7 +470,7 @@ void NgramBatch::leave(std::uint32_t item, std::int64_t t, double total, const d
                                                            : track.rest_extra[index];
             rest.p[k] += more;
             rest.extra[k] += more;
-            const auto at = std::lower_bound(listed.begin(), listed.end(), found);  // counted with the rest list
+            const auto at = std::lower_bound(listed.begin(), listed.end(), found);  // part of the rest list
             if (at != listed.end() && *at == found) extra[at - listed.begin()] = 0.0;
         }
     }
@@ -482,7 +482,8 @@ void NgramBatch::leave(std::uint32_t item, std::int64_t t, double total, const d
     for (int y = 0, n = stride_; y < n; ++y) beta[y] = std::max(beta[y] + step[y], 0.0);
 }
 
-// Rise of the targets, and p - alpha E v = A'(q) (B'(q) - beta(y)) of the pairs that are listed or in the rest list.
+// Stores the rise of the targets, and p - alpha E v = A'(q) (B'(q) - beta(y)) of the pairs that are listed or in the
+// rest list.
 void NgramBatch::keep_histories(std::uint32_t item, std::int64_t t, const double* mass, const double* rise) {
     Lattice& lattice = *lattices_[item];
     Track& track = tracks_[item];

@@ -1,13 +1,13 @@
-// Forward-backward for many sequences with label n-grams at once: positions that have the same arcs are processed side
-// by side in chunks of eight, so that every number of ngram_correction.cpp becomes a row of eight.
+// Forward-backward for many sequences with label n-grams at once. Positions that have the same arcs are processed side
+// by side in chunks of eight, so every scalar of ngram_correction.cpp becomes a row of eight values.
 //
-// At each position with arcs, a sequence waits until there are eight positions with the same arcs or all other
+// At each position with arcs, a sequence waits until eight positions with the same arcs are available or all other
 // sequences are waiting, too. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u, v,
 // beta) are copied from lanes to rows and back. Rows of histories and nodes are discarded with their chunk, because
-// they would not fit in the caches. The masses of the histories before a position are alpha e / c of pairs and are
-// recomputed in the backward pass; only those that differ (E is not 1, or arcs end in the history:
-// NgramTables::special) are stored individually. Likewise, NgramSums and the extras of listed pairs are collected as
-// soon as a chunk is done.
+// they would not fit in the caches. Most masses of the histories before a position equal alpha e / c of pairs and are
+// recomputed in the backward pass. Only the other masses (E is not 1, or arcs end in the history; see
+// NgramTables::special) are stored individually. NgramSums and the extras of listed pairs are collected as soon as a
+// chunk is done.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 
 namespace sparsecrf {
 
-// Sums of w p and optionally w p^2 over the positions of some sequences, per arc; for leaves without the factors X and
-// X^2.
+// Per-arc sums of w p and optionally w p^2 over the positions of some sequences. The sums of leaves lack the factors X
+// and X^2.
 struct NgramSums {
     bool squares = false;
     std::vector<std::uint32_t> used;   // ids of the arc sets with sums
@@ -41,15 +41,15 @@ class NgramBatch {
     // Keeps references.
     NgramBatch(const Potentials& potentials, Recursion& recursion);
 
-    // Whether enough positions share arcs for this to be faster than processing one sequence after another.
+    // Whether enough positions share arcs to make this faster than processing one sequence after another.
     static bool suits(const Potentials& potentials) {
         return potentials.ngrams() != nullptr && potentials.ngrams()->together && potentials.kernel() != Kernel::log;
     }
 
-    // Computes alpha, log Z and, with `derivatives`, v, p and the pairs of the rest lists. Sequences for which the
-    // linear domain is not safe get everything that Recursion::forward and backward compute.
-    // weights: sequence weights for the sums. sums: null, or the sums to add to, cleared by the caller; the extras of
-    // the pairs listed in the tables are then set as well.
+    // Computes alpha, log Z and, with `derivatives`, v, p and the pairs of the rest lists. If the linear domain is not
+    // safe for a sequence, its lattice receives everything that Recursion::forward and backward compute.
+    // weights: sequence weights for the sums. sums: null, or the sums to add to, cleared by the caller; if not null,
+    // the extras of the pairs listed in the tables are set as well.
     void run(std::span<Lattice* const> lattices, std::span<const double> weights, bool derivatives, NgramSums* sums);
 
    private:
@@ -82,14 +82,14 @@ class NgramBatch {
     // Fills rows with the masses of the histories before the positions.
     void lay_masses(const Chunk& chunk, NgramRows& rows);
     void lay_weights(const Chunk& chunk, NgramRows& rows);
-    // Stores the special masses after a position. node: the sequence's lane of the node rows, or null if there are no
-    // arcs.
+    // Stores the special masses after a position. node: the sequence's lane of the node rows, or null
+    // without arcs.
     void keep_special(std::uint32_t item, std::int64_t t, const double* node);
     bool backward();
     void backward_one(std::uint32_t item, std::int64_t t);
     void backward_chunk(const Chunk& chunk);
     void onward(const Chunk& chunk, std::size_t lane);
-    // Sets the extras of the rest list's pairs at t, and beta of the previous position. node: as above.
+    // Sets the extras of the rest list's pairs at t, and beta of the previous position. node: as for keep_special.
     void leave(std::uint32_t item, std::int64_t t, double total, const double* node);
     // Stores the data of the histories between t - 1 and t that position t - 1 needs. mass, rise: the sequence's lane
     // of the rows.

@@ -15,7 +15,7 @@
 
 namespace sparsecrf {
 
-// With a larger term, a sum over label n-grams that should be a probability has lost precision.
+// If a term exceeds this, a sum over label n-grams that should be a probability has lost precision.
 inline constexpr double kLargeTerm = 0x1p10;
 
 // Not thread-safe: one per thread. Does nothing at positions where n-grams have no effect. Methods return false if the
@@ -31,10 +31,10 @@ class NgramCorrection {
 
     // Call before forward.
     void open(Lattice& lattice) const;
-    // The same for a sequence processed by NgramBatch. listed: extras of the pairs listed in the tables will be
-    // computed.
+    // The same for a sequence processed by NgramBatch. listed: whether the extras of the pairs listed in the tables
+    // will be computed.
     void open_together(Lattice& lattice, bool listed) const;
-    // How much the n-grams widen the range of scores.
+    // The amount by which the n-grams widen the range of scores.
     static double spread(const Lattice& lattice, std::int64_t t) {
         const NgramPlace* place = lattice.ngrams.at(t);
         return place == nullptr ? 0.0 : place->arcs->high - place->arcs->low;
@@ -69,7 +69,7 @@ class NgramCorrection {
 
     const Potentials& potentials_;
     const int n_labels_, stride_;  // Y, Yp
-    // Values per node; B of the histories after a position and of those before it; e / c of a position.
+    // Values per node; B of the histories after and before a position; e / c of a position; terms of beta.
     std::vector<double> node_, node_sum_, history_beta_, new_beta_, scaled_, steps_;
     AlignedVector<double> ones_, touched_;  // [Yp] touched_: u before the correction
 };

@@ -1,4 +1,4 @@
-// The individual moves from the states before a position to those after it, for the log domain and for decoding.
+// The individual moves from the states before a position to the states after it, for the log domain and for decoding.
 //
 // A state is a label, or a history of at least two labels, numbered from Y. Before the first position the only state is
 // the start label.
@@ -14,7 +14,7 @@ namespace sparsecrf {
 
 class NgramMoves {
    public:
-    // all: build the table of all moves that for_each needs.
+    // all: whether to build the table of all moves, which for_each needs.
     explicit NgramMoves(int n_labels, bool all = true) : n_labels_(static_cast<std::uint32_t>(n_labels)), all_(all) {}
 
     // Loads the moves of a place (null means only labels).
@@ -66,8 +66,8 @@ class NgramMoves {
         }
     }
 
-    // Calls visit(r, a, log X, state after) for every label a with an arc after state r, using the longest one; sets
-    // seen[a] = r. seen: [Y], must not contain r on entry.
+    // Calls visit(r, a, log X, state after) for every label a with an arc after state r, using the longest arc, and
+    // sets seen[a] = r. seen: [Y], must not contain r on entry.
     template <class Visit>
     void for_each_arc(std::uint32_t r, std::vector<std::uint32_t>& seen, Visit visit) const {
         if (first_ || r < n_labels_) return;
@@ -81,7 +81,7 @@ class NgramMoves {
         }
     }
 
-    // The state after (y', a) if there is no arc.
+    // The state after (y', a) without an arc.
     std::uint32_t target_of_pair(std::uint32_t previous, std::uint32_t a) const {
         const std::uint32_t pair = pair_at_[first_ ? a : std::size_t{previous} * n_labels_ + a];
         return state(pair == kNoString ? kNoString : place_->target[place_->arcs->n_inner() + pair], a);

@@ -76,7 +76,7 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
             const auto [list, is_new] = lists.try_emplace(both, 0);
             if (is_new) list->second = list_of(corpus, p);
             if (list->second == 0 && after == 0) continue;
-            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // later positions: same strings
+            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // later positions share strings
             const Key key{list->second, after, t};
             auto made = made_places_.find(key);
             if (made == made_places_.end()) {
@@ -116,7 +116,7 @@ std::uint32_t NgramPlaces::intern_histories(std::vector<std::uint32_t>& strings)
 }
 
 // The histories of at least three labels to distinguish before a position: the histories of its own features, and all
-// that later features could need.
+// histories that later features could need.
 std::uint32_t NgramPlaces::longer_before(std::uint32_t list, std::int64_t t) {
     const auto [found, is_new] = longer_ids_.try_emplace(std::pair{list, t}, 0);
     if (!is_new) return found->second;

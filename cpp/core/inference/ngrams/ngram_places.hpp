@@ -1,20 +1,20 @@
-// Label n-grams laid out for inference: which strings matter at a position, and how they are linked.
+// Label n-grams laid out for inference: the strings that matter at each position, and the links between them.
 //
-// Pairs are handled by the matrices of transition.hpp; n-grams of at least three labels are a correction to them. Let
-// F_t be the strings that have a feature at position t. From the last position to the first,
+// Pairs are handled by the matrices of transition.hpp; n-grams of at least three labels are corrections to these
+// matrices. Let F_t be the strings that have a feature at position t. From the last position to the first,
 //
 //     arcs_t = F_t  u  L_{t+1}                      strings that end at t
 //     Q_t    = {c : c a in arcs_t}                  histories of at least two labels, ending at t - 1
-//     L_t    = {c : c a in F_t  or  c a b.. in any F}, those of at least three labels
+//     L_t    = {c : c a in F_t  or  c a b.. in any F}, only c of at least three labels
 //     X(c a) = exp( sum of theta_t over the suffixes of c a of at least three labels )
 //     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
-// L_{t+1} contains all histories of at least three labels in Q_{t+1}, and also those that features from t + 2 on could
-// need, whatever the attributes are there. Without these, arcs would depend on as many later positions as the longest
-// string has labels, and hardly any two positions would share them. Instead, arcs depend only on the n-gram attributes
-// at t and, if strings have more than three labels, at t + 1 (and, near the beginning, on t); positions for which these
-// agree share `NgramArcs`. The targets of arcs depend on Q_{t+1}; positions for which it also agrees share an
-// `NgramPlace`. Only X changes with the weights.
+// L_{t+1} contains all histories of at least three labels in Q_{t+1}, and also all histories that features from t + 2
+// on could need, regardless of the attributes there. Without the latter, arcs would depend on as many later positions
+// as the longest string has labels, and hardly any two positions would share arcs. Instead, arcs depend only on the
+// n-gram attributes at t and, if strings have more than three labels, at t + 1 (and, near the beginning, on t itself).
+// Positions for which these agree share `NgramArcs`. The targets of arcs depend on Q_{t+1}; positions for which Q_{t+1}
+// also agrees share an `NgramPlace`. Only X changes with the weights.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kNoString = LabelStrings::kNone;
 // The histories of at least two labels to distinguish, shortest first.
 struct Histories {
     std::vector<std::uint32_t> string;
-    std::vector<std::uint32_t> suffix;  // index of the longest proper suffix among them; kNoString: only the last label
+    std::vector<std::uint32_t> suffix;  // index of the longest proper suffix among them; kNoString: the last label
     std::vector<std::uint16_t> label;   // last label
     std::vector<std::uint16_t> first;   // first label; start: Y
     std::size_t n_pairs = 0;            // number of pairs, which are ordered by pair number
@@ -56,7 +56,7 @@ struct NgramArcs {
     std::vector<std::uint32_t> pair_of;     // [arcs] index into pair
     std::vector<std::uint32_t> pair;        // pairs that arcs end in, ascending, numbered as in LabelPairs
     std::vector<double> log_x, x;           // [arcs] X
-    std::vector<double> x_parent, more;     // [arcs] X of the parent, and X minus that
+    std::vector<double> x_parent, more;     // [arcs] X(parent), and X - X(parent)
     std::vector<std::uint32_t> string;      // [arcs]
     std::vector<std::uint32_t> sorted_arc;  // [arcs] sorted by string
 
@@ -84,9 +84,9 @@ struct NgramPlace {
     // Pairs that arcs end in, then other pairs that are histories after t; both parts ascending.
     std::vector<std::uint32_t> pair;
     std::vector<std::uint16_t> pair_previous, pair_label;
-    std::vector<std::uint32_t> target;  // [nodes] history after t, as an index into `after`; kNoString: only the label
-    std::vector<std::uint32_t> after_node;  // [after] the node that leads to each history, and
-    std::vector<std::uint32_t> after_pair;  // [after] the pair that it ends in
+    std::vector<std::uint32_t> target;  // [nodes] history after t, as an index into `after`; kNoString: the last label
+    std::vector<std::uint32_t> after_node;  // [after] the node that leads to each history
+    std::vector<std::uint32_t> after_pair;  // [after] the pair that each history ends in
     // A node of the arcs with a target, the target, and its last label.
     struct Leading {
         std::uint32_t node, history;
@@ -111,8 +111,8 @@ class NgramPlaces {
     explicit NgramPlaces(const FeatureSet& features);
 
     // The place of every position of a corpus; 0 if n-grams have no effect there. Throws InputError if the places would
-    // take a third of the memory: long n-grams conditioned on attributes need a separate place for nearly every
-    // position.
+    // take a third of the memory. This can happen with long n-grams conditioned on attributes, which need a separate
+    // place for nearly every position.
     std::vector<std::uint32_t> of(const Corpus& corpus);
     // Computes X of all places. w: weights of the whole set. only_new: only for places added since the last call, with
     // the same weights.
@@ -155,7 +155,7 @@ class NgramPlaces {
     std::uint64_t bytes_ = 0;   // approximate size of lists, arcs and places
     std::map<List, std::uint32_t> list_ids_;
     std::vector<List> lists_;
-    std::vector<std::uint32_t> ahead_;  // prefixes of prefixes of the features' strings, of at least three labels
+    std::vector<std::uint32_t> ahead_;  // proper prefixes of the histories of features, of at least three labels
     std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> longer_ids_;  // by list and position
     std::map<std::vector<std::uint32_t>, std::uint32_t> history_ids_;
     std::deque<Histories> histories_;
@@ -170,7 +170,7 @@ class NgramPlaces {
 // The places of one corpus and their weights.
 struct NgramTables {
     NgramTables(std::shared_ptr<NgramPlaces> shared, const Corpus& corpus);
-    // For a feature set; null if it has no n-grams.
+    // The tables for a feature set; null if it contains no n-grams.
     static std::shared_ptr<NgramTables> of(const Corpus& corpus, const FeatureSet& features);
     // Sets E of the pairs from the matrices of the base lists.
     template <class TransitionOf>
@@ -188,7 +188,8 @@ struct NgramTables {
         transition_of(kind.base).multiply(place.own_pairs(), weight);
         transition_of(kind.base).multiply(place.other_pairs(), weight + place.own_pairs().size());
     }
-    // A history after a position whose mass is not simply alpha e / c: E is not 1, or arcs end in it, or both.
+    // A history after a position whose mass is not simply alpha e / c, because E is not 1 or because arcs end in the
+    // history.
     struct Special {
         double weight;               // E of its last pair
         std::uint32_t history;       // index into after

@@ -1,4 +1,4 @@
-// The label pairs for which the base lists of a corpus have features. They do not depend on the weights.
+// The label pairs of the features of each base list of a corpus. They do not depend on the weights.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sparsecrf {
 
-// Keeps a reference to the corpus. Methods that take a feature set expect the one passed to the constructor.
+// Keeps a reference to the corpus. Methods that take a feature set expect the constructor's feature set.
 class BasePairs {
    public:
     BasePairs(const Corpus& corpus, const FeatureSet& features);

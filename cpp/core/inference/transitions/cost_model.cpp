@@ -9,17 +9,17 @@
 namespace sparsecrf {
 namespace {
 
-// Costs are expressed in sparse entries. A sparse product costs its number of entries, plus a constant per line and per
-// product; a dense one costs `product` entries per cell. This price grows with the total size of the dense matrices (E
-// and its transpose): cells in the first- and second-level caches cost their arithmetic, cells further away cost their
-// transfer, while the fewer entries of a sparse matrix still fit in a near cache.
-// Expectations are expressed in candidate pairs: laying out the columns of the labels has a cost, and computing all
-// pairs costs `pair` candidates per cell. A single matrix of sums is updated in tiles, for many positions at a time, so
-// its size does not matter. Several matrices divide the positions among them and compete for the caches, so their cells
-// cost more.
+// Costs of products are expressed in sparse entries. A sparse product costs its number of entries, plus a constant per
+// line and per product; a dense product costs `product` entries per cell. The cost per cell grows with the total size
+// of the dense matrices (E and its transpose). Cells in the first- and second-level caches cost their arithmetic; more
+// distant cells cost their transfer. The entries of a sparse matrix are fewer and still fit in a near cache.
+// Costs of expectations are expressed in candidate pairs. Laying out the columns of a label has a cost, and computing
+// all pairs costs `pair` candidates per cell. A single matrix of sums is updated in tiles, for many positions at a
+// time, so its size does not matter. Several matrices divide the positions among themselves and compete for the caches,
+// so their cells cost more.
 //
-// The numbers are the crossover points of benchmarks/micro on the machine of benchmarks/record. They are constants and
-// not measured at run time, so that runs are reproducible bit for bit.
+// The values are the crossover points of benchmarks/micro on the machine of benchmarks/record. They are constants
+// rather than measured at run time, so that runs are reproducible bit for bit.
 constexpr int kSizes = 7;
 constexpr double kBytes[kSizes] = {64e3, 256e3, 512e3, 1.25e6, 2.5e6, 4e6, 16e6};
 

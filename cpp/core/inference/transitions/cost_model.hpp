@@ -1,11 +1,11 @@
-// Decides when a sparse product with a transition matrix is cheaper than a dense one.
+// Decides when a sparse product with a transition matrix is cheaper than a dense product.
 #pragma once
 
 #include <cstddef>
 
 namespace sparsecrf {
 
-// Compares the costs of one forward and one backward product with a matrix that has `entries` nonzero lambda among
+// Compares the costs of one forward and one backward product with a matrix with `entries` nonzero lambda among
 // n_labels^2. n_matrices matrices of that size are used alternately; their total size determines the cache level.
 bool sparse_is_cheaper(std::size_t entries, int n_labels, std::size_t n_matrices);
 

@@ -1,6 +1,6 @@
-// Scores of label pairs at positions with individual matrices. Few lists of attributes account for most positions: the
-// matrix of such a list is summed once and kept. The other attributes of a position, which are rare, change single
-// cells of the matrix; the changes are undone afterwards. (Transition lays out one matrix for many positions.)
+// Scores of label pairs at positions with individual matrices. A few lists of attributes account for most positions, so
+// the matrix of each of these lists is summed once and kept. The other attributes of a position are rare and change
+// single cells of the matrix; these changes are undone afterwards. (Transition lays out one matrix for many positions.)
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class PairRows {
     }
     PairRows(const FeatureSet& features, std::span<const double> w);
 
-    // Starts a sequence: numbers of matrices become invalid.
+    // Starts a sequence and invalidates all matrix numbers.
     void begin();
     // The number of the matrix m(y', y) = sum of lambda[x, y', y] over the attributes x of a list.
     std::uint32_t matrix(std::span<const std::uint32_t> list);
@@ -44,7 +44,7 @@ class PairRows {
     static constexpr int kRecentBits = 11;
     static int size_of(int n_labels) { return (n_labels + 1) * padded(n_labels); }
 
-    // The same as `matrix`, for a list that is not among the recent ones.
+    // The same as `matrix`, for a list that is not among the recent lists.
     std::uint32_t look_up(std::span<const std::uint32_t> list);
 
     struct Row {

@@ -263,7 +263,7 @@ double Transition::row_sum(const double* v, int previous) const {
     return sum;
 }
 
-// The paper's sparse Viterbi step. Over the complement of A(y) the score is epsilon itself or, with label classes,
+// The paper's sparse Viterbi step. Outside A(y), the score of y' is epsilon(y') or, with label classes,
 // epsilon(y') + kappa(c(y'), c(y)), which is the same for all labels y of a class.
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
     need(State::assigned, "best");
@@ -286,9 +286,9 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     }
 }
 
-// Let `top` be the label with the largest epsilon, whose padding is -infinity. Columns y with `top` outside A(y) have
-// max(epsilon(top), best of A(y)), and only rows y' with epsilon(y') + high > epsilon(top) can be better: few, if there
-// are many labels. The columns of A(top) are computed individually.
+// Let `top` be the label with the largest epsilon (padding is -infinity). If `top` is outside A(y), best(y) is
+// max(epsilon(top), best of A(y)). Only rows y' with epsilon(y') + high > epsilon(top) can be better, and with
+// many labels, few rows y' can. The columns y with `top` in A(y) are computed individually.
 void Transition::best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const {
     double low, highest;
     kernels().range(epsilon, stride_, &low, &highest);
@@ -311,9 +311,9 @@ void Transition::best_without_classes(const double* epsilon, double* best, std::
     best_columns(epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top, columns, best, order);
 }
 
-// best(y) of some columns, whose scores outside A(y) are `plain`, which is largest for `top`. The best label outside
-// A(y) is the first one outside A(y) in descending order of `plain`. The order is needed only if `top` is in A(y) and
-// better than the best of A(y), and only down to that value.
+// Computes best(y) of some columns. Outside A(y), the score of a label is `plain`, which is largest for `top`. The best
+// label outside A(y) is the first label outside A(y) in descending order of `plain`. The order is needed only if `top`
+// is in A(y) and plain(top) exceeds the best of A(y), and only down to that best score.
 template <class Plain>
 void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {

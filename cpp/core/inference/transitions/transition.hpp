@@ -18,7 +18,8 @@
 
 namespace sparsecrf {
 
-// A corrected sum has lost at most 10 of 53 bits if it is above this fraction of the original; below, it is recomputed.
+// A corrected sum above this fraction of the original sum has lost at most 10 of 53 bits; below it, the sum is
+// recomputed.
 inline constexpr double kCancelled = 0x1p-10;
 
 enum class Kernel { automatic, sparse, dense, log };
@@ -59,15 +60,15 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
 // only decoding needs. A method that needs data that the last of these calls did not provide throws std::logic_error.
 class Transition {
    public:
-    // `scores` of this list, including the start row; -infinity forbids a pair. `n_matrices`: number of matrices used
-    // alternately. If the pairs are unchanged, the layout is kept; storage is always reused.
+    // `scores`: the scores of this list, including the start row; -infinity forbids a pair. `n_matrices`: number of
+    // matrices used alternately. If the pairs are unchanged, the layout is kept; storage is always reused.
     // `classes`: scores of pairs without an entry in `scores`, instead of 0; `scores` must then include the scores of
     // the classes. Keeps a reference to its parts. Null means no label classes.
     void assign(int n_labels, const PairScores& scores, Kernel kernel, std::size_t n_matrices = 1,
                 const ClassScores* classes = nullptr);
-    // After `assign`: the same pairs (all of them, including the start row, in ascending order) with new finite scores;
-    // the layout is kept. scores: one per pair, padded with zeros to a multiple of kLanes. `classes`: required if
-    // `assign` had them.
+    // Replaces the scores set by `assign` with finite scores of the same pairs (all of them, including the start row,
+    // in ascending order); the layout is kept. scores: one per pair, padded with zeros to a multiple of kLanes.
+    // `classes`: required if `assign` received classes.
     void renew(std::span<const std::uint32_t> pairs, const double* scores, const ClassScores* classes = nullptr);
     // E of each of these pairs; needs `renew`.
     const double* renewed() const {
@@ -150,7 +151,7 @@ class Transition {
     std::vector<double> plain_;                       // D of each entry of scores_; empty if all are 1
     // For class_sums: M of each entry of scores_, and the rows that have entries.
     struct Row {
-        std::uint32_t label, begin, end;  // y', its entries
+        std::uint32_t label, begin, end;  // y', and its entries [begin, end)
         double largest;                   // largest |M| of the row
     };
     std::vector<double> difference_;
@@ -185,8 +186,8 @@ class Transition {
     template <class Weight, class Again>
     void class_product(const Bundles& bundles, const double* x, Weight weight, double* out, Again again) const;
     Bundles columns_, rows_;
-    // Dense: E [Y, Yp], its transpose, and lambda, padded with 0 / 0 / -infinity. After `renew` only E is valid: the
-    // others would cost more than they save in the few products until the next call.
+    // Dense: E [Y, Yp], its transpose, and lambda, padded with 0 / 0 / -infinity. After `renew`, only E is valid,
+    // because updating the other two would cost more than they save in the few products until the next call.
     AlignedVector<double> e_, et_, lambda_;
     AlignedVector<double> renewed_;  // E of the pairs passed to `renew`, then ones
 };
