@@ -1,12 +1,12 @@
-// Curvature between the features of a block: those that fire most often, whose weights must be optimized jointly.
+// Curvature between the features of a block, i.e. the features that fire most often and must be optimized jointly.
 //
 //     H_ab = sum_t w_i Cov(f_a(t), f_b(t)) under p_t(y', y)
 //
-// f_a(t) is the value of feature a at position t: v if the labels there match the feature, otherwise 0. With P(a) the
-// probability of its labels and P(a, b) the probability of the labels of both (0 if they exclude each other), Cov = v_a
-// v_b (P(a, b) - P(a) P(b)). This is the second derivative of the loss without the terms that couple different
-// positions; it is positive semidefinite. It is summed over every n-th item and multiplied by n, which is accurate
-// enough for a model of the curvature.
+// f_a(t) is the value of feature a at position t: v if the labels there match the feature, otherwise 0. Let P(a) be the
+// probability of the labels of a, and P(a, b) the joint probability of the labels of a and b (0 if they exclude each
+// other). Then Cov = v_a v_b (P(a, b) - P(a) P(b)). H is the second derivative of the loss without the terms that
+// couple different positions; it is positive semidefinite. It is summed over every n-th item and multiplied by n, which
+// is accurate enough for a model of the curvature.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -24,12 +24,12 @@
 namespace sparsecrf {
 namespace {
 
-// Skips positions whose labels are more certain than this, and features that are less likely: both contribute next to
-// nothing.
+// Positions with a label of probability above 1 - kSure and features with a probability of at most kUnlikely are
+// skipped, because their contribution is negligible.
 constexpr double kSure = 1e-4, kUnlikely = 1e-5;
 constexpr std::int64_t kItemsAtOnce = 256, kPartsOfThread = 4;
 
-// Copies the lower triangle into the upper one, in tiles that fit into the L1 cache. [n, n]
+// Copies the lower triangle into the upper triangle, in tiles that fit into the L1 cache. [n, n]
 void mirror(std::span<double> h, std::size_t n, int threads) {
     constexpr std::size_t kSide = 32;
     const std::size_t n_squares = (n + kSide - 1) / kSide;
@@ -60,7 +60,7 @@ class BlockCurvature {
         std::uint32_t slot;   // slot of its cell at the position, if labels have parts
         double value, p;
     };
-    // The features that fire in an item: position k has entries [ptr[k], ptr[k + 1]), ascending by place.
+    // The features that fire in an item: the entries of position k are [ptr[k], ptr[k + 1]), ascending by place.
     struct Firings {
         std::vector<std::size_t> ptr;
         std::vector<Firing> firing;

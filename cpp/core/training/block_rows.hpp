@@ -12,9 +12,9 @@
 
 namespace sparsecrf {
 
-inline constexpr std::size_t kRowsAtATime = 32;  // per block: their alpha and v stay in the L1 cache
+inline constexpr std::size_t kRowsAtATime = 32;  // per block, so that their alpha and v stay in the L1 cache
 
-// Row r of item k is lattice k's position r - first row of k.
+// Row r belongs to item k = item[r] and is position r - first_row[k] of lattice k.
 struct BlockRows {
     AlignedVector<double> alpha, v, p;  // [rows, Yp]; v scaled by the item's weight unless logarithmic
     AlignedVector<double> cells;      // [rows, Cp] p of labels and their parts, filled by `unfold`; empty without parts

@@ -13,7 +13,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kMostInBlock = 64;   // sequences
-constexpr std::size_t kFewestRounds = 16;  // with small blocks, if there are few sequences
+constexpr std::size_t kFewestRounds = 16;  // with few sequences, blocks are smaller
 constexpr int kNewtonSteps = 4;
 constexpr double kSmallestStep = 1e-4;  // of s
 constexpr double kEnough = 1e-4;        // stop after a full sweep that raises D by a smaller fraction
@@ -95,7 +95,7 @@ FactorAscent::FactorAscent(std::vector<std::size_t> free, std::vector<SequenceGr
 
 void FactorAscent::count_times(bool safely) {
     const std::size_t n_rounds = (blocks_.size() + kBlocks - 1) / kBlocks;
-    std::vector<std::vector<char>> n_of(static_cast<std::size_t>(threads_));  // [L] blocks with the feature
+    std::vector<std::vector<char>> n_of(static_cast<std::size_t>(threads_));  // [L] number of blocks with the feature
     parallel_for(static_cast<std::int64_t>(n_rounds), threads_, 1, [&](int thread, std::int64_t round) {
         std::vector<char>& n = n_of[static_cast<std::size_t>(thread)];
         n.resize(rho1_.size(), 0);
@@ -105,7 +105,7 @@ void FactorAscent::count_times(bool safely) {
             for (const std::uint32_t place : block.place) ++n[place];
         }
         for (Block& block : blocks) {
-            std::vector<double> factor(block.place.size());  // on the stored gradients
+            std::vector<double> factor(block.place.size());  // [n] multiplies the stored gradients
             for (std::size_t k = 0; k < block.place.size(); ++k) {
                 const double times = n[block.place[k]], root = std::sqrt(safely ? times : (times + 1.0) / 2.0);
                 factor[k] = root * std::exchange(block.inverse[k], 1.0 / root);

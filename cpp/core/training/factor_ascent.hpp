@@ -1,13 +1,14 @@
 // Coordinate ascent on the factors s_i of sequences (sequence_factors.cpp), on all threads:
 //
-//     D(s) = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1_k, 0)^2 / (2 rho2),        G(s) = G(1) + sum_i (s_i - 1) w_i g_i
+//     D(s) = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1_k, 0)^2 / (2 rho2),     G(s) = G(1) + sum_i (s_i - 1) w_i g_i
 //
-// A sweep visits the sequences in blocks, and blocks in rounds of eight. The blocks of a round start from the same G, so
-// that threads can share them; within a block each sequence sees the changes of those before it, and after the round
-// all changes are added to G in order. So the result does not depend on the number of threads. As in dual_step.hpp,
-// changes of different blocks must not overshoot together: with n_k blocks of the round that contain feature k, a block
-// counts its change of G_k m_k times. m_k = n_k is safe by convexity; at first m_k = (n_k + 1) / 2. In terms of
-// G_k / sqrt(m_k), rho1_k / sqrt(m_k) and sqrt(m_k) w_i g_ik, the sums of a line search look as they do for one block.
+// A sweep visits the sequences in blocks, and the blocks in rounds of eight. The blocks of a round start from the same
+// G, so that threads can process them in parallel. Within a block, each sequence sees the changes of the sequences
+// before it. After the round, all changes are added to G in order, so the result does not depend on the number of
+// threads. As in dual_step.hpp, changes of different blocks must not overshoot together. If n_k blocks of the round
+// contain feature k, a block counts its change of G_k m_k times. m_k = n_k is safe by convexity; initially,
+// m_k = (n_k + 1) / 2. In terms of G_k / sqrt(m_k), rho1_k / sqrt(m_k) and sqrt(m_k) w_i g_ik, the sums of a line
+// search have the same form as for a single block.
 #pragma once
 
 #include <array>
@@ -44,14 +45,14 @@ class FactorAscent {
     FactorAscent(std::vector<std::size_t> free, std::vector<SequenceGradient> gradients,
                  std::span<const MixedEntropy> entropy, std::span<const double> rho1, double rho2, int threads);
 
-    // Raises D by at most this many sweeps. s: [items]; G: [L] at s, updated approximately.
+    // Raises D in at most this many sweeps. s: [items]; G: [L] at s, updated approximately.
     void ascend(int sweeps, std::span<double> s, std::span<double> G);
 
    private:
     static constexpr std::size_t kBlocks = 8;  // blocks of a round
     struct Block {
         std::size_t first, end;            // indices of `free_`
-        std::vector<std::uint32_t> place;  // [n] distinct features, ascending; gradients have indices into this list
+        std::vector<std::uint32_t> place;  // [n] distinct features, ascending; gradients store indices into this list
         std::vector<double> inverse;       // [n] 1 / sqrt(m)
     };
     // Scratch of a block of a round.

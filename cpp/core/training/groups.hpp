@@ -1,5 +1,5 @@
-// Groups of attributes that never occur at the same position, e.g. the attributes of one template line: their weights
-// can be updated together after one pass over the data.
+// Groups of attributes that never occur at the same position, e.g. the attributes of one template line, so that their
+// weights can be updated together after one pass over the data.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace sparsecrf {
 
 inline constexpr int kMaxGroups = 64;
 
-// [X] the group of each attribute. Greedy coloring: starting with the most frequent, each attribute gets the lowest
-// group that is still free at all its positions. If no group is free, it goes into the last one, where attributes may
-// share positions.
+// [X] the group of each attribute. Greedy coloring: attributes are visited from most to least frequent, and each
+// attribute gets the lowest group that is still free at all its positions. If no group is free, the attribute gets the
+// last group, where attributes may share positions.
 std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus);
 
 // [X] the number of sequences that contain each attribute.

@@ -54,13 +54,13 @@ class Oracle {
                          int every, std::span<double> h);
 
     // The dual point at w with a factor for each sequence (sequence_factors.cpp). listed: indices in the set, in
-    // ascending order. Returns its entropy.  G: [L] on entry the gradient of all data at w, including other corpora,
-    // which keep s = 1; on return the gradient of this corpus alone with the new factors.
+    // ascending order. Returns its entropy. G: [L]; on entry, the gradient of all data at w, including other corpora,
+    // which keep s = 1; on return, the gradient of this corpus alone with the new factors.
     double sequence_factors(const FeatureSet& features, std::span<const double> w, std::span<const std::int64_t> listed,
                             const FactorOptions& options, std::span<double> G);
 
-    // Whether |E_k - C_k| <= max(E_k, C_k) for every feature: no value is negative, no label is missing, and there are
-    // no dense columns. `lists`: only for features of attributes in lists.
+    // Whether |E_k - C_k| <= max(E_k, C_k) is certain for every feature, because no value is negative, no label is
+    // missing, and there are no dense columns. `lists`: only for features of attributes in lists.
     bool signs_agree(bool lists = false) const;
 
     // Sums of w v by attribute, from which expectations under uniform labels follow. `absolute`: sums of |w v|.
@@ -73,14 +73,15 @@ class Oracle {
     std::vector<std::int64_t> candidates(const FeatureSet& features, std::span<const double> w, double bound);
 
     // Takes the features with these indices (ascending, at least two labels, none beginning with the start label) and
-    // extends each by every preceding label, the start label last. Computes the counts of the extended features and
-    // upper bounds on their expectations (ngram_screen.cpp).  bound, counts: [L, Y + 1].  Returns the number of items
-    // for which the bounds are not exact: if 0, they are the expectations of all strings that are not in the set.
+    // extends each feature by every preceding label, the start label last. Computes the counts of the extended features
+    // and upper bounds on their expectations (ngram_screen.cpp). bound, counts: [L, Y + 1]. Returns the number of items
+    // for which the bounds are not exact. If this is 0, the bounds are the expectations of all strings that are not in
+    // the set.
     std::int64_t ngram_bounds(const FeatureSet& features, std::span<const double> w,
                               std::span<const std::int64_t> listed, std::span<double> bound, std::span<double> counts);
 
-    // The same for one of several shards, whose absolute masses sum to `whole`: its contribution to the candidates of
-    // all shards (screen.hpp).
+    // Like `candidates` for one of several shards, whose absolute masses sum to `whole`. Returns the contribution of
+    // this shard to the candidates of all shards (screen.hpp).
     ShardSums shard_sums(const FeatureSet& features, std::span<const double> w, double bound, const Masses& whole,
                          double fraction);
 

@@ -90,7 +90,7 @@ void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     fixed.insert(fixed.end(), corpus.labels.begin() + corpus.offsets[i], corpus.labels.begin() + corpus.offsets[i + 1]);
 }
 
-// Blocks have about kBlockBytes of rows, three per position, and fit in a cache. They are smaller if there would
+// Blocks contain about kBlockBytes of rows, three per position, and fit in a cache. They are smaller if there would
 // otherwise be too few blocks for all threads.
 void Plan::cut(const Corpus& corpus, bool large) {
     const std::int64_t kBlockBytes = large ? 1 << 21 : 1 << 20, kFewest = large ? 16 : 32;
@@ -115,7 +115,7 @@ void Plan::cut(const Corpus& corpus, bool large) {
     }
 }
 
-// The offsets of Occurrences have 32 bits. Only a single very long sequence can exceed that.
+// The offsets of Occurrences have 32 bits. Only a single very long sequence can exceed this limit.
 void Plan::check_size(const Corpus& corpus, const Block& block) const {
     std::int64_t unigrams = 0, rest = 0;
     for (std::int64_t k = block.first_item; k < block.last_item; ++k) {

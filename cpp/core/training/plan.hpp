@@ -1,8 +1,8 @@
 // The plan of a pass over a labelled corpus: items, divided into blocks, with the inverted indices of each block.
 //
-// One thread processes a block: it runs the sequences, then adds to the sums in steps, each after the same step of the
-// previous block. Terms are therefore added in the order of the positions, sums do not depend on the number of threads,
-// and a single gradient is enough instead of one per thread.
+// Each block is processed by one thread, which runs the sequences and then adds to the sums in steps. Each step follows
+// the same step of the previous block. Terms are therefore added in the order of the positions, sums do not depend on
+// the number of threads, and a single gradient suffices instead of one per thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Item {
     std::int64_t fixed;  // offset into Plan::fixed, or -1
 };
 
-// Occurrences by key (an attribute or a list): keys[k] has rows [ptr[k], ptr[k + 1]).
+// Occurrences by key (an attribute or a list). The rows of keys[k] are [ptr[k], ptr[k + 1]).
 struct Occurrences {
     std::vector<std::uint32_t> keys;
     std::vector<std::uint32_t> ptr{0};

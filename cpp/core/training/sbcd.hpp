@@ -21,11 +21,11 @@ class Sbcd {
 
     struct Options {
         double rho1, rho2;
-        // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), mu coupled to its lambda. No
-        // weight moves by more than 1 / unit, where unit is the typical size of its attribute's values. Each block has
-        // its own damping, which is raised until the objective does not increase.
-        // > 0: as printed in the paper: updates every weight by equation (coord_update) with h times this number as
-        // curvature, and does not check the objective.
+        // 0: a joint step on the block with curvature q = damping max(h, unit |E - C|), where each lambda is coupled to
+        // the mu of its last label. No weight moves by more than 1 / unit, where unit is the typical size of its
+        // attribute's values. Each block has its own damping, which is raised until the objective does not increase.
+        // > 0: the update printed in the paper. It changes every weight by equation (coord_update), with h times this
+        // number as curvature, and does not check the objective.
         double as_printed;
         // Blocks of one weight instead of one attribute (Algorithm 1).
         bool coordinatewise;

@@ -7,12 +7,12 @@
 //     H(u_i) = - a log a - s (1 - q) log s + s (H(p_i) + q log q)
 //     D(s)   = sum_i w_i H(u_i) - sum_k max(|G_k(s)| - rho1, 0)^2 / (2 rho2)
 //
-// If the penalty is centered on weights w0, D has the additional term w0 . G(s), linear in s: H(p_i) + w0 . g_i
-// replaces H(p_i) above.
+// If the penalty is centered on weights w0, D has the additional term w0 . G(s), which is linear in s, so
+// H(p_i) + w0 . g_i replaces H(p_i) above.
 //
-// D is concave. Any s gives a bound, and coordinate ascent (factor_ascent.hpp) finds a good one: each step reads the
-// features of one sequence only. The gradients g_i are stored for this purpose in single precision and without small
-// terms; G(s) at the final factors is recomputed by an ordinary pass. Items are sequences, or layers of a sequence with
+// D is concave. Any s gives a bound, and coordinate ascent (factor_ascent.hpp) finds a good s, where each step reads
+// the features of one sequence only. For this purpose, the gradients g_i are stored in single precision and without
+// small terms; an ordinary pass recomputes G(s) at the final factors. Items are sequences, or layers of a sequence with
 // token weights.
 #include <algorithm>
 #include <cmath>
@@ -72,7 +72,7 @@ class SequenceFactors {
     const FeatureSet& features_;
     const ListedFeatures listed_;
     std::vector<double> w_, d_;  // [L] weights, and w - w0
-    const bool centred_;         // whether there is a w0
+    const bool centred_;         // whether w0 is given
 
     std::vector<MixedEntropy> entropy_;  // [items]
     std::vector<double> s_;              // [items] factors
@@ -136,7 +136,7 @@ double SequenceFactors::entropy() const {
     return sum;
 }
 
-// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features, likewise for pairs; loss and entropy:
+// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features; pairs likewise. Loss and entropy:
 // -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
 std::pair<SequenceGradient, MixedEntropy> SequenceFactors::gradient(const Item& item, ItemRun& run,
                                                                     std::span<const double> thresholds,

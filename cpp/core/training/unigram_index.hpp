@@ -1,7 +1,7 @@
 // The restriction of a corpus's unigram lists to some attributes: by position and, inverted, by attribute.
 //
-// A feature set has features for only a few of the attributes. These tables let a pass visit only the occurrences of
-// these attributes, and are as small as the set.
+// A feature set contains features for only a few of the attributes. These tables are as small as the set, and let a
+// pass visit only the occurrences of these attributes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace sparsecrf {
 class RowSorter {
    public:
     // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists,
-    // possibly renumbered) has row row_of[x] or, if that is kDropped, none; without `row_of`, row x.
+    // possibly renumbered) is in row row_of[x] or dropped if row_of[x] is kDropped; without `row_of`, in row x.
     Occurrences sort(const Corpus& corpus, const Plan& plan, const Block& block, const ListPool& lists,
                      const std::uint32_t* row_of, std::size_t n_rows);
 
@@ -31,8 +31,8 @@ class RowSorter {
 };
 
 struct UnigramIndex {
-    // Rows for the attributes with a unigram feature, those with many features first, which makes the branches of a sum
-    // over a list predictable.
+    // Rows for the attributes with a unigram feature. Attributes with many features come first, which makes the
+    // branches of a sum over a list predictable.
     UnigramIndex(const Corpus& corpus, const FeatureSet& features, int threads);
 
     struct Range {

@@ -15,10 +15,10 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kUniform = 0.25;             // added to the gaps when drawing sequences, relative to the mean gap
-constexpr int kShares = 40;                   // mixing weights of the model tried at the start, 1/40 to 1
-constexpr int kBatch = 8;                     // sequences per batch
-constexpr int kMostShares = 32;               // of the rows of Z; more than threads, since a batch uses them unevenly
+constexpr double kUniform = 0.25;  // added to the gaps when drawing sequences, relative to the mean gap
+constexpr int kShares = 40;        // mixing weights of the model tried at the start, 1/40 to 1
+constexpr int kBatch = 8;          // sequences per batch
+constexpr int kMostShares = 32;    // shares of the rows of Z; more than threads, since a batch uses them unevenly
 constexpr std::int64_t kTokensAtOnce = 8192;  // between two readings of the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 

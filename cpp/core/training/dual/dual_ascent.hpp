@@ -1,6 +1,6 @@
-// Proximal dual coordinate ascent for the elastic net (Shalev-Shwartz & Zhang 2014; with l2 alone and sequences drawn
-// by their duality gaps: Le Priol, Piche & Lacoste-Julien 2018). For any distributions u_i over label sequences, with G
-// = sum_i w_i (E_{u_i} F - F_i) and H the entropy,
+// Proximal dual coordinate ascent for the elastic net (Shalev-Shwartz & Zhang 2014; for l2 alone and sequences drawn by
+// their duality gaps, see Le Priol, Piche & Lacoste-Julien 2018). For any distributions u_i over label sequences, with
+// G = sum_i w_i (E_{u_i} F - F_i) and H the entropy,
 //
 //     D(u) = sum_i w_i H(u_i) - sum_k max(|G_k| - rho1, 0)^2 / (2 rho2)  <=  min P
 //
@@ -22,14 +22,15 @@ namespace sparsecrf {
 // Keeps a reference to the corpus. Requires that every label is known and that tokens are not weighted.
 class DualAscent {
    public:
-    // `features`: those of the model; null means all possible ones. rho2 > 0. Starts with u = the labels of the data.
+    // `features`: the features of the model; null means all possible features. rho2 > 0. Starts with u = the labels of
+    // the data.
     DualAscent(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads = 1);
 
     // Starts from u_i = (1 - s) data + s model at these weights instead, with s chosen from a grid.
     void start(const FeatureSet& features, std::span<const double> w);
 
     // The sequences of an epoch, determined by seed and epoch: either a random permutation of all sequences with
-    // positive weight, or the same number drawn in proportion to their last known gaps.
+    // positive weight, or a sample of the same size, drawn in proportion to their last known gaps.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch, bool by_gaps) const;
     // Called after the first batches and then a few times a second, with the number of steps done; returning false
     // stops the run.
@@ -44,7 +45,7 @@ class DualAscent {
     void recenter(double share);
 
     // Loss and penalty at theta, D, and the recomputed sum of the gaps of all sequences: P - D with the proximal term.
-    // rounding: how much D and this sum may be off because probabilities are stored in single precision.
+    // rounding: the possible error of D and of this sum due to probabilities in single precision.
     struct Values {
         double loss, penalty, bound, inner_gap, rounding;
     };

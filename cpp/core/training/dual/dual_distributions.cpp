@@ -10,7 +10,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kFirstStep = 0.05;  // assumed c before the first step
-constexpr float kTiny = 1e-30F;      // probabilities below are stored as zero
+constexpr float kTiny = 1e-30F;      // smaller probabilities are stored as zero
 constexpr std::size_t kConvertedAtOnce = std::size_t{1} << 20;
 
 }  // namespace

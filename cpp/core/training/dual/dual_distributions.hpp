@@ -4,9 +4,9 @@
 //     H(u_i) = - sum_{t > 0} sum q_t log q_t + sum_{0 < t < T-1} sum u_t log u_t
 //
 // Pair probabilities take most of the memory of a run, so they are stored in single precision until `use_doubles`.
-// Computations always use double precision. Rounding changes the computed gap of a sequence by at most some 6e-8 of its
-// score, which can hide the gap (`DualAscent::Values`). Bounds are not affected: `make_consistent` returns the numbers
-// before rounding, which are exactly those of a distribution.
+// Computations always use double precision. Rounding changes the computed gap of a sequence by at most about 6e-8 of
+// its score, which can hide the gap (`DualAscent::Values`). Bounds are not affected, because `make_consistent` returns
+// the pair probabilities before rounding, which form an exact distribution.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace sparsecrf {
 
 class DualDistributions {
    public:
-    // u = the labels of the data. Keeps a reference to the corpus. Every label must be known.
+    // Sets u to the labels of the data. Keeps a reference to the corpus. Every label must be known.
     DualDistributions(const Corpus& corpus, int threads);
 
     double* nodes(std::int64_t i) { return node_values.data() + corpus.offsets[i] * stride; }  // [T, Yp]
@@ -34,9 +34,9 @@ class DualDistributions {
     // Copies the pair probabilities [T - 1, YY] to `out`, followed by zeros up to n_pairs(i) + kLanes numbers, since
     // kernels read past the end.
     void read_pairs(std::int64_t i, AlignedVector<double>& out) const;
-    // Stores n_pairs(i) numbers; as floats, those below 1e-30 become zero, because very small floats are slow.
+    // Stores n_pairs(i) numbers. As floats, numbers below 1e-30 become zero, because very small floats are slow.
     void write_pairs(std::int64_t i, const double* from);
-    const float* prefetched_pairs(std::int64_t i) const;  // their address in memory, as float or double
+    const float* prefetched_pairs(std::int64_t i) const;  // their address, as float or double, for prefetching
     void use_doubles();
     bool has_doubles() const { return doubles_.size() > 0; }
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
@@ -68,7 +68,7 @@ class DualDistributions {
     const Kernels& kernels_;
     std::vector<std::int64_t> pair_first_;  // [N + 1] into the pairs, multiples of 8
     Zeros<float> floats_;                   // all pairs u_t(y', y); empty after `use_doubles`
-    Zeros<double> doubles_;                 // the same; empty before
+    Zeros<double> doubles_;                 // the same; empty before `use_doubles`
     AlignedVector<double> zeros_;           // as many as the pairs or nodes of the longest sequence
 };
 

@@ -1,4 +1,4 @@
-// How DualSpace lays out attributes and sequences: which attributes share a row, and where rows occur.
+// The layout of attributes and sequences in DualSpace: rows shared by attributes, and the positions where rows occur.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -126,7 +126,7 @@ void DualSpace::index_sequences() {
     sum_masses();
 }
 
-// Puts the rows of all pieces one after another.
+// Concatenates the rows of all pieces.
 void DualSpace::join(std::vector<DualSpace::Piece>& pieces) {
     std::int64_t before = 0;  // rows of earlier pieces
     for (std::size_t k = 1; k < first_.size(); ++k) {

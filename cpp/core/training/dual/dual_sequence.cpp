@@ -9,9 +9,9 @@
 namespace sparsecrf {
 namespace {
 
-// If pair scores differ by more, the sequence is processed in the log domain. Below this limit, a label that underflows
-// because its own score is 708 below the best has a probability of at most exp(-108): a path through it changes two
-// pairs.
+// If pair scores differ by more than this, the sequence is processed in the log domain. Below this limit, a label that
+// underflows because its own score is 708 below the best has a probability of at most exp(-108), because a path through
+// this label changes two pairs.
 constexpr double kWidestLinear = 300.0;
 
 double log_of_sum(const double* x, std::size_t n) {
@@ -21,7 +21,7 @@ double log_of_sum(const double* x, std::size_t n) {
     return most + std::log(sum);
 }
 
-// Calls visit(row, value) for the bigram attributes at a position
+// Calls visit(row, value) for the bigram attributes at a position.
 template <class Visit>
 void for_each_bigram(const DualSpace& space, std::int64_t t, Visit visit) {
     const Corpus& corpus = space.corpus;
@@ -247,7 +247,7 @@ double DualSequence::score_of_labels() const {
     return sum;
 }
 
-// The numbers after the last pair of a position belong to the next one; `scores` has zeros there.
+// The numbers after the last pair of a position belong to the next position; `scores` is zero there.
 double DualSequence::score(const double* nodes, const double* pairs) const {
     double sum = kernels_.dot(s_.data(), nodes, static_cast<int>(n_ * Yp_));
     for (std::size_t t = 1; t < n_; ++t, pairs += Y_ * Y_) {

@@ -19,7 +19,7 @@ class PairMatrix {
     // Computes the matrix from the current weights.
     void fill();
 
-    std::int64_t t;                   // a position that has the list; below 0: none
+    std::int64_t t;                   // a position with this list, or negative if none exists
     AlignedVector<double> scores;     // [Y Y], padded with zeros
     AlignedVector<double> E, by_row;  // [Y, Yp] exp(score - shift): E[y', y] and its transpose
     double shift = 0.0;               // the largest score
@@ -30,7 +30,7 @@ class PairMatrix {
     AlignedVector<double> exp_;  // [Y Y], padded
 };
 
-// A position with the list that most positions after the first of a sequence have, or -1.
+// A position with the most common list among the positions after the first of each sequence, or -1.
 std::int64_t position_of_common_list(const Corpus& corpus);
 
 // Holds scratch space: one per thread.
@@ -94,7 +94,7 @@ class DualSequence {
     std::size_t n_own_ = 0;
     std::vector<const PairMatrix*> lists_;         // the lists of the sequence
     std::vector<std::uint32_t> list_of_;           // [T] list of each position after the first
-    std::vector<std::uint32_t> list_place_;        // [base lists] index of those without a rest list
+    std::vector<std::uint32_t> list_place_;        // [base lists] index in lists_, for positions without a rest list
     std::vector<std::uint32_t> rows_, row_place_;  // pair rows of this sequence; [rows] their indices
 };
 

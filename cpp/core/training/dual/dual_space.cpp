@@ -70,9 +70,9 @@ double DualSpace::bytes(const Corpus& corpus) {
            of_occurrence * occurrences(corpus);
 }
 
-// A batch that contains a sequence with row r has n_r = 1 + (batch - 1) q of them on average, where q is the fraction
-// of all sequences with that row. Then m_r = 1 + kOverlap (n_r - 1). At worst, m_r = n_r = min(batch, sequences with
-// r).
+// If a batch contains row r at all, it contains n_r = 1 + (batch - 1) q sequences with row r on average, where q is the
+// fraction of all sequences with that row. Then m_r = 1 + kOverlap (n_r - 1). At worst,
+// m_r = n_r = min(batch, sequences with r).
 void DualSpace::set_times(int batch, bool at_worst) {
     constexpr double kOverlap = 0.5;
     const double N = static_cast<double>(std::max<std::int64_t>(corpus.n_sequences(), 1));

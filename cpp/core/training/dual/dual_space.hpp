@@ -7,12 +7,12 @@
 //           = -S(Z) / (rho2 + kappa),    Z = G - kappa center,
 //     S(z) = z - rho1 above rho1, z + rho1 below -rho1, else 0
 //
-// With kappa = 0 this is the theta of the elastic net. Many sequences change G of a frequent feature, so that with a
-// curvature of 1 / rho2 in D, steps are short. kappa, proportional to the mass of the attribute, reduces this
-// curvature, and moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
+// With kappa = 0 this is the theta of the elastic net. Many sequences change G of a frequent feature, so a curvature of
+// 1 / rho2 in D would make steps short. A kappa proportional to the mass of the attribute reduces this curvature.
+// Moving the center to theta after every epoch (the proximal point method) leaves the optimum unchanged.
 //
-// Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row: n of them contribute
-// n theta to a score and n S(G)^2 to D. Rare words have dozens of them.
+// Attributes with identical columns (identical_columns.hpp) have the same Z, so they share a row. A row of n attributes
+// contributes n theta to a score and n S(G)^2 to D. Rare words have dozens of identical columns.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace sparsecrf {
 
 class DualSpace {
    public:
-    // `features`: the features of the model; null means all possible ones. Keeps a reference to the corpus.
+    // `features`: the features of the model; null means all possible features. Keeps a reference to the corpus.
     DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads);
 
     // The memory for a space over this corpus and for its distributions (DualAscent), in bytes, so that callers can
@@ -63,11 +63,11 @@ class DualSpace {
     std::vector<double> centers() const;
     void set_centers(std::span<const double> from);
     void find_active();
-    // Sets `times` for batches of this size from the number of sequences in the batch that share a row: the expected
-    // number, or the largest possible (dual_step.hpp).
+    // Sets `times` for batches of this size from the number of sequences in the batch that share a row, either the
+    // expected number or the largest possible number (dual_step.hpp).
     void set_times(int batch, bool at_worst);
-    // [n + 1] Splits the rows of Z into n shares by number of occurrences: share k has the rows from entry k up to
-    // entry k + 1.
+    // [n + 1] Splits the rows of Z into n shares by number of occurrences. Share k contains the rows from entry k up
+    // to, but not including, entry k + 1.
     std::vector<std::uint32_t> shares(int n) const;
 
     const Corpus& corpus;
@@ -109,15 +109,15 @@ class DualSpace {
                                      : pair_mass_[(at - Z.size()) / pairs] / n_labels);
     }
     double theta_of(std::size_t at) const { return -excess(z_of(at)) / (rho2 + kappa_of(at)); }
-    // Call visit(index) for nonzero weights in ascending order: all, those of some rows of Z, and those of label pairs.
+    // Call visit(index) for the nonzero weights in ascending order: for all features, some rows of Z, and label pairs.
     template <class Visit>
     void for_each_place(Visit visit) const;
     template <class Visit>
     void for_each_place_in(std::size_t first, std::size_t end, Visit visit) const;
     template <class Visit>
     void for_each_pair_place(Visit visit) const;
-    // Calls body(block, first, end) in parallel for blocks of rows of Z, and for a last block without rows, for
-    // Z_pairs.
+    // Calls body(block, first, end) in parallel for blocks of rows of Z, and for a last block without rows, which
+    // covers Z_pairs.
     template <class Body>
     void each_block(Body body);
     std::size_t n_blocks() const;

@@ -7,8 +7,8 @@
 //     f_r(Z + sum_j d_j) <= (1/n_r) sum_j f_r(Z + n_r d_j)
 //
 // so the steps of a batch never lower D if every line search counts a change of row r m_r = n_r times. The changes of
-// different sequences partly cancel, so m_r is about half as large at first (DualSpace::set_times): for a quadratic f
-// this is still an ascent, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets
+// different sequences partly cancel, so initially m_r is about half of n_r (DualSpace::set_times). For a quadratic f, D
+// then still increases, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets
 // m_r = n_r.
 #pragma once
 
@@ -33,7 +33,7 @@ class DualStep {
         double loss, size;
     };
     Values find_gap(std::int64_t i);
-    // u_i = the model.
+    // Sets u_i to the model's distribution.
     void take_model(std::int64_t i);
     // Makes u_i consistent, computes its entropy, and sets the change of Z to w_i (E_{u_i} F - F_i), whose sum over all
     // sequences is G. Does not take a step.

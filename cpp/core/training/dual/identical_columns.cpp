@@ -8,8 +8,8 @@ constexpr std::uint32_t kNone = 0xffffffffu;
 struct Class {
     std::uint32_t size = 0;      // number of attributes
     std::uint32_t list = kNone;  // the last list with attributes of the class
-    std::uint32_t moved = 0;     // the class they moved to
-    double value = 0.0;          // their value in the list that created this class
+    std::uint32_t moved = 0;     // the class that these attributes moved to
+    double value = 0.0;          // value of the attributes in the list that created this class
 };
 
 }  // namespace
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> identical_columns(const ListPool& lists, std::vector<
             const double value = lists.value(e);
             if (classes[c].list != list || classes[classes[c].moved].value != value) {
                 if (classes[c].size == 1) continue;
-                classes[c].moved = free.back();  // two attributes in one class leave one class empty
+                classes[c].moved = free.back();  // not empty, because class c has two attributes
                 classes[c].list = list;
                 free.pop_back();
                 classes[classes[c].moved] = {0, kNone, 0, value};

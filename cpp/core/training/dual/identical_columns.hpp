@@ -1,4 +1,4 @@
-// Attributes that occur in the same lists with the same values: any sum over their positions is the same number.
+// Attributes that occur in the same lists with the same values, so that any sum over their positions is the same.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 
 namespace sparsecrf {
 
-// counts[k] += sum of weight v over the positions where cell k of an attribute occurs. Attribute x has the cells
+// counts[k] += sum of weight v over the positions where cell k of an attribute occurs. The cells of attribute x are
 // [ptr[x], ptr[x + 1]); cells_at(t, y', y, add) calls add(lists, list, cell) for each cell that occurs at position t.
 template <class Cell, class CellsAt>
 void count_rows(const Corpus& corpus, std::span<const double> weights, int threads,

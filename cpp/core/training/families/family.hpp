@@ -1,7 +1,8 @@
 // A feature family: all features of one form, such as an attribute with a label. It defines how its features are
-// counted and how their derivatives are summed over a corpus. To add one, write a class as below in a file of its own,
-// declare its FamilyKind here, and add it to the list in families.cpp. Numbers, scores and bounds of its features are
-// computed elsewhere: corpus/numbering.hpp, inference/potentials.cpp, screening/screen.cpp and sequence_factors.cpp.
+// counted and how their derivatives are summed over a corpus. To add a family, implement the class Family below in a
+// new file, declare its FamilyKind here, and add it to the list in families.cpp. Numbers, scores and bounds of its
+// features are computed elsewhere: corpus/numbering.hpp, inference/potentials.cpp, screening/screen.cpp and
+// sequence_factors.cpp.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ struct SetTables {
     const int threads;
     const UnigramIndex unigrams;
     const BasePairs pairs;
-    const std::shared_ptr<NgramTables> ngrams;  // null if the set has none
+    const std::shared_ptr<NgramTables> ngrams;  // null if the set contains no n-grams
 };
 
 // Interface of an accumulator that sums over the positions of all blocks of a pass.
@@ -53,9 +54,9 @@ struct GradientPass {
     bool curvature() const { return !h.empty(); }
 };
 
-// Built for one feature set, used for any number of passes: begin, add every block, finish. In addition to these
-// functions, a family has
-//     static bool present(const Corpus&, const FeatureSet&);   // whether the set can have such features
+// Built for one feature set and used for any number of passes: begin, add every block, finish. In addition to these
+// functions, a family defines
+//     static bool present(const Corpus&, const FeatureSet&);   // whether the set can contain such features
 //     static void count(const Corpus&, const FeatureSet&, std::span<const double> weights, int threads,
 //                       std::span<double> counts);             // adds C, given the weights of the sequences [N]
 class Family : public BlockSums {
@@ -91,8 +92,8 @@ FamilyKind class_pair_family();
 FamilyKind ngram_family();
 FamilyKind dense_family();
 
-// The families used by the set, in the order in which they must finish: label n-grams add to the pair features after
-// these have finished. Blocks are added in reverse order, because pairs overwrite the rows.
+// The families used by the set, in the order in which they must finish, because label n-grams add to the finished sums
+// of the pair features. Blocks are added in reverse order, because the pair family overwrites the rows.
 std::vector<std::unique_ptr<Family>> make_families(SetTables& tables);
 
 // Computes the weighted empirical counts C of all features.  weights: [N], counts: [K]

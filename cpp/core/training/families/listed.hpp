@@ -39,7 +39,7 @@ struct ListedPosition {
     std::uint32_t previous = kNoLabel, y = kNoLabel;  // labels at the position, if features are compared with them
 
     bool asked() const { return y != kNoLabel; }
-    // Calls visit(x, value, whether it is in the base list) for the bigram attributes.
+    // Calls visit(x, value, whether x is in the base list) for the bigram attributes.
     template <class Visit>
     void for_each_bigram(Visit visit) const {
         const std::int64_t position = lattice.first + t;
@@ -52,12 +52,13 @@ struct ListedPosition {
     }
 };
 
-// The labels of a feature: y or a part's cell, y' + 1 (0 for a unigram feature), the string of a label n-gram (or 0).
+// The labels of a feature: y or a part's cell, y' + 1 (0 for a unigram feature), and the string of a label n-gram or
+// 0.
 struct FeatureLabels {
     std::uint32_t label, previous, string;
 };
 
-// The listed features of a family with rows by attribute: x has [ptr[x], ptr[x + 1]), cells ascending.
+// The listed features of a family, in rows by attribute. Row x is [ptr[x], ptr[x + 1]), with ascending cells.
 struct ListedRows {
     std::vector<std::uint32_t> ptr, cell, place;  // [X + 1], [features], [features] index in the list
 
@@ -86,8 +87,8 @@ struct ListedRows {
 };
 
 // Each of the following classes has a method at(position, visit). For each listed feature of the position's attributes,
-// it calls visit(index in the list, value, p, own, labels): p is the probability of the feature's labels, own tells
-// whether the sequence has these labels, and labels() returns them as FeatureLabels.
+// it calls visit(index in the list, value, p, own, labels): p is the probability of the feature's labels, own is true
+// if the sequence has these labels, and labels() returns them as FeatureLabels.
 
 class ListedLabels {
    public:
@@ -238,7 +239,7 @@ class ListedNgrams {
     std::vector<std::uint32_t> place_;  // [n-grams of the set] index in the list, or kNoString; empty if none
 };
 
-// All families that can be listed, in the order of the set: ascending indices. Dense columns cannot be listed.
+// The listed features of all families that support listing, in the order of the set. Dense columns cannot be listed.
 class ListedFeatures {
    public:
     ListedFeatures(const FeatureSet& features, std::span<const std::int64_t> listed)

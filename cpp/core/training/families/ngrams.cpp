@@ -33,7 +33,7 @@ class NgramFamily final : public Family {
     void finish() override;
 
    private:
-    // A pair of a kind (NgramTables) for which the base list has a feature.
+    // A pair of a kind (NgramTables) that is a feature of the base list.
     struct Listed {
         std::uint32_t pair;     // index in the place
         std::uint32_t feature;  // index in the set
@@ -151,7 +151,7 @@ void NgramFamily::cut_parts() {
     }
 }
 
-// The rows of a block grouped by key, in order within each key.
+// Groups the rows of a block by key, in order within each key.
 Occurrences NgramFamily::index(const Block& block, const Plan& plan, const std::vector<std::uint32_t>& key_of) const {
     const Corpus& corpus = tables_.corpus;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // key, row
@@ -260,8 +260,8 @@ void NgramFamily::add_arcs(const Part& part, std::span<const std::uint32_t> rows
     add_tile(part, tile);
 }
 
-// Adds the sums of positions that were processed side by side. Split into parts as in add_arcs, so that each sum is
-// updated in one turn only.
+// Adds the sums of positions that were processed side by side. The sums are split into parts as in add_arcs, so that
+// each sum is updated in one turn only.
 void NgramFamily::add_sums(std::size_t share, std::size_t n_shares, const NgramSums& of) {
     for (std::size_t k = 0; k < of.used.size(); ++k) {
         const NgramArcs& arcs = ngrams_.places->arcs(of.used[k]);
@@ -323,7 +323,7 @@ void NgramFamily::list_pairs(std::uint32_t kind) {
     }
     std::sort(pairs.begin(), pairs.end());
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-    for (Listed& each : made.listed) {  // from here on: index of the sum
+    for (Listed& each : made.listed) {  // each.pair becomes the index of the sum
         each.pair = static_cast<std::uint32_t>(std::lower_bound(pairs.begin(), pairs.end(), each.pair) - pairs.begin());
     }
     made.first = n_pairs_;

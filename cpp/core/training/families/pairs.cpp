@@ -18,8 +18,8 @@
 namespace sparsecrf {
 namespace {
 
-// Transposes the columns of some labels of n rows, padding with zeros to a multiple of four: out[k, r] =
-// x[r][label[k]].
+// Transposes the columns of some labels of n rows, padding with zeros to a multiple of four:
+// out[k, r] = x[r][label[k]].
 void gather_columns(const double* const* x, std::size_t n, std::span<const std::uint16_t> label, double* out) {
     const std::size_t end = (n + 3) / 4 * 4;
     for (const std::uint16_t y : label) {
@@ -66,14 +66,14 @@ class PairFamily final : public Family {
                       std::span<double> counts);
 
     void begin(const GradientPass& pass) override;
-    // Squares the rows if curvature is needed: alpha and v must not be used afterwards.
+    // Squares the rows if curvature is needed, so alpha and v must not be used afterwards.
     void add(int thread, std::size_t block, BlockRows& rows, Turn& turn) override;
     void finish() override;
     void release() override;
 
    private:
     // The location and layout of the sums of a list: all pairs, [Y + 1, Yp] (last row: start), or parallel to the pairs
-    // that have a feature. Lists without features have no sums.
+    // that have a feature. Lists without features need no sums.
     struct List {
         std::size_t first = 0, n = 0;            // cells; first is a multiple of kLanes
         bool all_pairs = false;                  // outer products of all pairs instead of individual pairs
@@ -101,8 +101,8 @@ class PairFamily final : public Family {
     const int threads_, n_labels_, stride_;  // Y, Yp
     std::vector<List> lists_;                // [base lists]; empty before the first pass
     std::size_t n_cells_ = 0;                // total over all lists
-    // sum_t w alpha(y') v(y) before multiplication by E, the same for squares, and terms that do not have this form
-    // (log rows, corrections): [cells]. The last two are used only by lists with has_direct.
+    // [cells] sum_t w alpha(y') v(y) before multiplication by E, the same for squares, and terms that do not have this
+    // form (log rows, corrections). The last two arrays are used only by lists with has_direct.
     AlignedVector<double> product_, product2_, direct_, direct2_;
 };
 
@@ -287,8 +287,8 @@ void PairFamily::add_start(std::uint32_t list, std::span<const std::uint32_t> al
     }
 }
 
-// Terms that are not outer products: pairs of logarithmic rows, and the contribution of rest lists to the base pairs, p
-// - alpha E_base v and p^2 - (alpha E_base v)^2. NgramFamily adds the contribution of label n-grams.
+// Adds the terms that are not outer products: pairs of logarithmic rows, and the contributions of rest lists to the
+// base pairs, p - alpha E_base v and p^2 - (alpha E_base v)^2. NgramFamily adds the contribution of label n-grams.
 void PairFamily::add_direct(std::uint32_t list, std::span<const std::uint32_t> all, const BlockRows& rows) {
     List& of = lists_[list];
     const LabelPairs numbers(n_labels_);
@@ -386,7 +386,7 @@ void PairFamily::finish() {
                  [&](int, std::int64_t share) { finish_share(static_cast<std::size_t>(share)); });
 }
 
-// The features of the attributes of one share.
+// Finishes the features of the attributes of one share.
 void PairFamily::finish_share(std::size_t share) const {
     const FeatureSet& features = *tables_.features;
     const std::span<double> g = pass_->g, h = pass_->h;

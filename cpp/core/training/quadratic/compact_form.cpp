@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // columns whose products one item adds up
+constexpr std::size_t kBlock = 512;  // columns whose products an item of the loop sums
 constexpr int kPart = 64;            // columns of a matrix that stay in a cache for all vectors
 constexpr int kChosenAtATime = 64;
 

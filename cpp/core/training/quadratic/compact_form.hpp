@@ -1,5 +1,5 @@
 // Products for the compact form of a limited-memory BFGS matrix (src/sparsecrf/training/solvers/proximal.py), on all
-// threads. Every number has its terms in a fixed order.
+// threads. The terms of every sum are added in a fixed order.
 #pragma once
 
 #include <cstdint>

@@ -14,11 +14,11 @@ struct Quadratic {
     std::span<const double> g;         // [K] gradient of the loss at w
     std::span<const double> w;         // [K]
     std::span<const double> diagonal;  // [K] D > 0
-    // A feature may be coupled to one other, its parent (or -1), with curvature `coupling` between the two. Parents
-    // have no parent themselves. B0 is D with these couplings.
+    // A feature may be coupled to one other feature, its parent (-1 if none), with curvature `coupling` between the
+    // two. Parents have no parent themselves. B0 is D with these couplings.
     std::span<const std::int32_t> parent;  // [K]
     std::span<const double> coupling;      // [K]
-    // Features of a block have a full matrix as B0 instead and are not coupled to features outside it.
+    // For the features of a block, B0 is a full matrix instead. They are not coupled to features outside the block.
     std::span<const std::int32_t> place;  // [K] row of the block, or -1; empty means no block
     std::span<const double> block;        // [M, Mp] symmetric, Mp: M padded to kLanes; B0 is `scale` times this
     double scale;

@@ -15,9 +15,9 @@ constexpr double kRootTolerance = 1e-9;  // relative to the largest possible wei
 
 struct Group {
     std::vector<std::size_t> members;  // features, ascending
-    std::vector<std::size_t> inside;   // groups inside this one, coarse to fine
+    std::vector<std::size_t> inside;   // groups inside this group, coarse to fine
     std::size_t level;                 // 0 is the finest
-    std::int32_t parent = -1;          // the smallest group that contains it
+    std::int32_t parent = -1;          // the smallest group that contains this group
     std::size_t nonzero = 0;           // number of nonzero members
     double square = 0.0;               // ||z_G||^2
 };
@@ -37,7 +37,7 @@ class Descent {
                 if (of < 0) continue;
                 groups_[of].members.push_back(k);
                 groups_[of].level = level;
-                if (root_[k] >= 0) groups_[root_[k]].parent = of;  // the largest one so far
+                if (root_[k] >= 0) groups_[root_[k]].parent = of;  // the largest group so far
                 root_[k] = of;
             }
         }
@@ -152,7 +152,8 @@ class Descent {
         return change;
     }
 
-    // S: soft-thresholds v, then shrinks by the groups up to this one, fine to coarse. v: by index among its members.
+    // S: soft-thresholds v, then shrinks v by the groups up to this group, fine to coarse. v: by index among the
+    // group's members.
     void shrink(const Group& group, std::vector<double>& v) {
         for (double& x : v) x = std::copysign(std::max(std::fabs(x) - q_.rho1, 0.0), x);
         for (std::size_t level = 0; level <= group.level; ++level) {

@@ -1,9 +1,10 @@
 // The current point of coordinate descent on a quadratic model, with the data to compute a derivative and to move a
 // coordinate.
 //
-// The block's matrix is too large for a cache, so the columns of its product with d are in tiles. A move changes the
-// tile of its own coordinate at once, and the others when a coordinate of another tile is next: many rows then share a
-// pass over each tile, and threads share the tiles. Every number still has its terms in the order of the moves.
+// The block's matrix is too large for a cache, so the columns of its product with d are divided into tiles. A move
+// changes the tile of its own coordinate at once, and all other tiles when the next coordinate belongs to another tile.
+// Many rows then share a pass over each tile, and threads share the tiles. The terms of every sum are still added in
+// the order of the moves.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +91,7 @@ class QuadraticPoint {
         catch_up();
         tile_ = tile;
     }
-    // Makes the late changes in all tiles but the current one.
+    // Makes the late changes in all tiles except the current one.
     void catch_up() {
         if (n_late_ == 0) return;
         const int n = n_late_, threads = n * q_.width < kWorthThreads ? 1 : q_.threads;
@@ -120,7 +121,7 @@ class QuadraticPoint {
         double factor;
         const double* row;
     };
-    std::array<Late, kMostLate> late_;  // changes that are missing in all other tiles
+    std::array<Late, kMostLate> late_;  // changes not yet made in all other tiles
     int n_late_ = 0;
     std::span<double> d_;
 };

@@ -7,8 +7,9 @@
 
 namespace sparsecrf {
 
-// sweep(moves) visits all n coordinates: moves[k] becomes |change| * curvature / unit; step(k) visits one and returns
-// the same. Ends when the sum of a sweep falls to `tolerance` times the sum of the first. Returns the number of sweeps.
+// sweep(moves) visits all n coordinates and sets moves[k] to |change| * curvature / unit. step(k) visits one coordinate
+// and returns this value. Stops when the sum of a sweep falls to `tolerance` times the sum of the first sweep. Returns
+// the number of sweeps.
 template <class Sweep, class Step>
 int descend(std::size_t n, double tolerance, int max_sweeps, Sweep sweep, Step step) {
     // Between full sweeps, only coordinates that moved more than this fraction of the average are visited.

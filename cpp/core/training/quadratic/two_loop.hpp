@@ -6,9 +6,9 @@
 //   forth:  for i from the first pair to the last   d <- d + (a_i - z_i . d / s_i . z_i) s_i
 //
 // and between them the caller multiplies d by the inverse of the initial matrix. With millions of features, the vectors
-// do not fit in a cache: the update by one pair and the product with the next are computed block by block, so that each
-// vector is read once for both. Sums are over blocks of fixed size, so they are bit-identical for any number of
-// threads.
+// do not fit in a cache. The update by one pair and the product with the next pair are therefore computed block by
+// block, so that each vector is read once for both. Sums are over blocks of fixed size, so they are bit-identical for
+// any number of threads.
 #pragma once
 
 #include <span>

@@ -1,15 +1,16 @@
-// Finds the label n-grams, one label longer than the current ones, that could violate their optimality condition.
+// Finds the label n-grams that are one label longer than the current n-grams and could violate their optimality
+// condition.
 //
-// If g has n labels, a label b in front of it is at position s = t - n of the string that ends at t, followed by g's
-// first label y. For an attribute x of value v at t,
+// If g has n labels and ends at t, a label b in front of g is at position s = t - n, followed by g's first label y. For
+// an attribute x with value v at t,
 //
 //     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
 //
-// where p is the probability of the strings that end there. So a string is a candidate only if its parts are likely at
-// the same positions, which is far more selective than comparing sums. Probabilities below kUnlikelyString are added
-// for every b. The counts C[x, b g] are computed along the way.
+// where p is the probability of the strings that end at these positions. So a string is a candidate only if its parts
+// are likely at the same positions, which is far more selective than comparing sums. Probabilities below
+// kUnlikelyString are added for every b. The counts C[x, b g] are computed along the way.
 //
-// Triples have an exact E if no string of the set is longer (triples.hpp): U is E then.
+// If no string of the set is longer than a triple, E is exact for triples (triples.hpp), and U = E.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -77,7 +78,7 @@ class NgramScreen {
     std::vector<std::uint32_t> ngram_;         // [n-grams] index in the list, or kNoString
     std::vector<std::uint32_t> first_, size_;  // [L] first label, number of labels
     std::uint32_t longest_ = 2;                // largest number of labels of a listed feature
-    std::optional<Triples> triples_;           // if their E is known
+    std::optional<Triples> triples_;           // set if the E of triples is known
 };
 
 NgramScreen::NgramScreen(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
@@ -212,7 +213,7 @@ void NgramScreen::gather(const Item& item, ItemRun& run, Found& out) const {
     }
 }
 
-// C of a listed feature extended by the preceding label.
+// Computes C of every listed feature extended by the preceding label.
 void NgramScreen::count(std::span<double> counts) const {
     std::unordered_map<std::uint64_t, std::uint32_t> place;  // (attribute, string) to index
     const auto key = [](std::uint32_t x, std::uint32_t string) { return std::uint64_t{x} << 32 | string; };

@@ -1,14 +1,15 @@
 // Upper bounds on the expectations of all label pairs of a base list, for models with many labels.
 //
-// At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so we need U(y', y) = sum_t
-// alpha_{t-1}(y') v_t(y): Y^2 products per position, nearly all of two small numbers. Split each number into a part l
-// above kLarge and a part s below (alpha = l + s, where l or s is 0; v likewise). Then
+// At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so we need
+// U(y', y) = sum_t alpha_{t-1}(y') v_t(y). This takes Y^2 products per position, nearly all of them of two small
+// numbers. Split each number into a part l above kLarge and a part s below (alpha = l + s, where l or s is 0; v
+// likewise). Then
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
-// where the first two sums cost Y for each large number, of which a position has only a few, and by Cauchy-Schwarz
+// where the first two sums cost Y for each of the few large numbers of a position, and by Cauchy-Schwarz
 //     sum_t s_alpha(y') s_v(y) <= sqrt(sum_t s_alpha(y')^2) sqrt(sum_t s_v(y)^2).
 // E is the matrix of the list, except where a rest list corrects a pair: there alpha E (exp(delta) - 1) v is added if
-// positive. So U E is an upper bound of the expectation, and a tight one: of 630,000 pairs whose two labels are both
-// frequent enough (screen.hpp), a few thousand are left (benchmarks/record/parts.md).
+// positive. U E is therefore an upper bound on the expectation. The bound is tight: of 630,000 pairs whose two labels
+// are both frequent enough (screen.hpp), a few thousand remain (benchmarks/record/parts.md).
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,10 @@ namespace sparsecrf {
 class PairBounds {
    public:
     PairBounds() = default;  // no lists
-    // For these base lists.
+    // Bounds for these base lists.
     PairBounds(const Corpus& corpus, std::vector<std::uint32_t> lists, int threads);
 
-    // The maximum number of lists, so that the tables of this class take at most 256 MB.
+    // The maximum number of lists for which the tables of this class take at most 256 MB.
     static std::size_t most_lists(int n_labels);
 
     // Adds the inner positions of a block of the plan.
@@ -36,7 +37,7 @@ class PairBounds {
     // Call once after the last block.
     void finish(const Potentials& potentials);
 
-    // Whether there are any lists.
+    // Whether this object covers any lists.
     bool any() const { return !tables_.empty(); }
     // Whether the bounds are valid. They are invalid if the log domain was used, with label n-grams, or if items have
     // negative weights.

@@ -271,7 +271,7 @@ std::vector<std::int64_t> Screen::candidates() const {
     each_unigram([&](const Rows& of, std::size_t row, int cell, double sum) {
         if (sum > bound_) out.push_back(numbering.unigram.number(of.keys[row], cell));
     });
-    // Pairs of labels or classes that are both above the bound; kept(x, y', y) rules out others.
+    // Adds the pairs of labels or classes that are both above the bound, unless kept(x, y', y) is false.
     const auto add_pairs = [&](const FeatureRange& range, const LabelPairs& pairs, auto above, auto kept) {
         for (std::uint32_t x = 0; x < corpus_.n_attributes; ++x) {
             const auto add = [&](std::uint32_t before, std::uint32_t y) {

@@ -6,13 +6,14 @@
 // feature. The same holds for class pairs, whose sums add up the sums of their labels. With many labels, pairs of
 // base-list attributes have an additional, tighter bound (pair_bounds.hpp).
 //
-// A sharded corpus needs the sums over all shards, but each shard knows only its own a_s. Let m_s be the mass of x in
-// shard s (the sum of |w v|) and M the mass in all shards: a_s / m_s is a mean probability. Shard s reports a_s if it
-// exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, regardless of the other shards,
+// A sharded corpus needs the sums over all shards, but each shard can compute only its own sum a_s. Let m_s be the mass
+// of x in shard s (the sum of |w v|) and M the mass in all shards; a_s / m_s is then a mean probability. Shard s
+// reports a_s if it exceeds the share c b m_s / M of the bound b, for a fixed 0 < c <= 1. Then, regardless of the other
+// shards,
 //     sum_s a_s  <=  sum_{s that report} a_s  +  c b (1 - sum_{s that report} m_s / M)  =: U,
 // and a cell that no shard reports has U = c b <= b. The cells with U > b therefore include all cells whose sum exceeds
-// b, and few others. How much is reported depends on the mean probabilities of the cells, not on the number of shards.
-// A single shard has share 1, and U is its sum.
+// b, and few others. The number of reported cells depends on the mean probabilities of the cells, not on the number of
+// shards. A single shard has share 1, and U is its sum.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@
 namespace sparsecrf {
 
 // Sums of w v for every attribute over the positions where it occurs: in unigram lists, and in bigram lists of first
-// and of later positions. Under uniform labels the expectation of a feature is 1/Y, 1/Y or 1/Y^2 of its attribute's
+// and of later positions. Under uniform labels, the expectation of a feature is 1/Y, 1/Y or 1/Y^2 times its attribute's
 // sum, respectively. `absolute`: sums of |w v|.
 struct Masses {
     std::vector<double> unigram, start, inner;  // [X]
@@ -59,11 +60,11 @@ class Screen final : public BlockSums {
     void finish(const Potentials& potentials);
     // Numbers of the candidates (FeatureSet::from_numbers), in ascending order, for a corpus with a single shard.
     std::vector<std::int64_t> candidates() const;
-    // What a shard reports: the sums above `fraction` (c) times its share of the bound.
+    // The sums that a shard reports, which exceed `fraction` (c) times its share of the bound.
     ShardSums sums_above(double fraction) const;
 
    private:
-    // Sums by attribute. Attributes whose mass is too small to exceed the bound have no row.
+    // Sums by attribute. Attributes whose mass is too small to exceed the bound are omitted.
     struct Rows {
         std::vector<std::uint32_t> row_of;  // [X] or kNoRow
         std::vector<std::uint32_t> keys;    // attribute of each row
@@ -95,15 +96,15 @@ class Screen final : public BlockSums {
     const int threads_, n_labels_, stride_;  // Y, Yp
     const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp
     Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
-    // With many labels, the attributes that are not frequent; `rare_` has their sums.
+    // With many labels, the attributes that are not frequent; `rare_` stores their sums.
     Rows rare_keys_;
     SparseSums rare_;
     std::vector<std::uint32_t> row_of_;  // [X] row of unigram_, then of rare_; or kNoRow
     // Scratch space of a thread for the current block.
     struct Scratch {
         RowSorter sorter;
-        // Occurrences of unigram attributes. Not precomputed for all blocks, because that would take as much memory as
-        // the corpus and is needed only once.
+        // Occurrences of unigram attributes. They are not precomputed for all blocks, because this would take as much
+        // memory as the corpus for a single use.
         Occurrences unigrams;
         SparseSums::Likely likely;
         SparseSums::Scratch sums;

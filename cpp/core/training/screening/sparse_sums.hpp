@@ -2,8 +2,8 @@
 //
 // For attribute x with mass m_x = sum_t |w v|, all p_t(c) <= e_x := slack b / m_x are left out, so a sum lacks at most
 // m_x e_x = slack b. Sums are stored in single precision and rounded once per block, which gives an error below one
-// thousandth in 16,000 blocks. The full sum is therefore at most the stored one plus `missing`, and cells without an
-// entry are below the bound b: this adds a few candidates but never misses one.
+// thousandth in 16,000 blocks. The full sum is therefore at most the stored sum plus `missing`, and cells without an
+// entry are below the bound b. This adds a few candidates but never misses any.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class SparseSums {
         std::uint32_t cell;
         float sum;
     };
-    // The likely cells of the positions of a block: row r has the cells [ptr[r], ptr[r + 1]), most likely first.
+    // The likely cells of the positions of a block: row r contains the cells [ptr[r], ptr[r + 1]), most likely first.
     struct Likely {
         struct Cell {
             std::uint32_t cell;

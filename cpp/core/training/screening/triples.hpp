@@ -1,11 +1,11 @@
-// Expectations of label triples that need not be features, if no string of the set has more than three labels. With
-// A(b y') the mass of all prefixes that end in b y' at t - 1, F the factor of a pair at t and all that follows it, and
-// X = 1 unless b y' y is an arc at t (ngram_places.hpp),
+// Expectations of label triples that need not be features, if no string of the set has more than three labels. Let
+// A(b y') be the mass of all prefixes that end in b y' at t - 1, and F the factor of a pair at t and everything after
+// it. Let X = 1 unless b y' y is an arc at t (ngram_places.hpp). Then
 //
 //     p_t(b y' y) = A(b y') X(b y' y) F(y' y),    A(b y') = alpha_{t-1}(y') q(b),    q(b) = share of b in alpha_{t-1}
 //
 // because later labels depend on y' y alone. If no arc ends in the pair, alpha(y') F is its probability. The sum over t
-// for all b is thus one multiple of the row q for each pair and position.
+// for all b thus adds one multiple of the row q for each pair and position.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ class Triples {
     Triples(const FeatureSet& features, const ListedFeatures& listed, const ListedRows& rows,
             const Potentials& potentials);
 
-    // The listed pairs at position t > 0 of a sequence in the linear domain, of weight w. Adds to `arcs`. An attribute
-    // that has an n-gram for every arc of the position, and alone has n-grams there, adds no arcs: these strings are in
-    // the set.
+    // The listed pairs at position t > 0 of a sequence in the linear domain, with weight w. Adds to `arcs`. If only one
+    // attribute has n-grams at the position, and has an n-gram for every arc, it adds no arcs, because these strings
+    // are in the set.
     const std::vector<Pair>& at(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const;
     // q of the labels y with a column, the start label last: out[columns[y] stride + b]. columns[y] is kNoString for
     // the other labels. out is zero on entry.
@@ -83,8 +83,8 @@ class Triples {
     const ListedRows& rows_;
     const Potentials& potentials_;
     std::vector<std::uint32_t> attribute_;  // [L]
-    std::vector<std::uint32_t> alone_;      // [arc sets] the attribute that has an n-gram for every arc and is the only
-                                            // one that has n-grams there, or kNoString
+    std::vector<std::uint32_t> alone_;      // [arc sets] the only attribute with n-grams, if it has one for every arc;
+                                            // otherwise kNoString
     bool tabulated_ = false;
     std::vector<Kind> of_kind_, of_base_;  // of_base_: positions without n-grams
 };

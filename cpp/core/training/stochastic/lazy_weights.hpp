@@ -16,9 +16,9 @@ namespace sparsecrf {
 //     w <- d w - eta g,   u <- d u + eta rho1/N,   q_k <- d q_k
 //     z = max(0, w_k - (u + q_k)) if w_k > 0,  min(0, w_k + (u - q_k)) if w_k < 0;   q_k += z - w_k;   w_k = z
 //
-// u: the penalty that a weight could have received so far; q_k: the signed penalty that w_k did receive. They decay
-// with the weights, so that in units of S = product of the d every update is an addition: a weight whose g is 0 for
-// some steps can receive the penalties of these steps at once, with the same result.
+// u is the penalty that a weight could have received so far, and q_k is the signed penalty that w_k did receive. Both
+// decay with the weights, so that every update is an addition in units of S = product of the d. A weight whose g is 0
+// for some steps can therefore receive the penalties of these steps at once, with the same result.
 class LazyWeights {
    public:
     // w, q: [K], owned by the caller.
@@ -38,7 +38,7 @@ class LazyWeights {
         return true;
     }
 
-    // The same for the weights first + each of `places`, with rho1 multiplied by a factor (`factors`, by place).
+    // The same for the weights at first + each of `places`, with rho1 multiplied by a factor (`factors`, by place).
     bool settle(std::int64_t row, std::int64_t first, std::span<const std::uint32_t> places,
                 std::span<const double> factors) {
         Row& last = rows_[static_cast<std::size_t>(row)];

@@ -105,7 +105,7 @@ double Online::run(std::span<const std::int64_t> sequences) {
             if (t > 0) score += lambda_[static_cast<std::size_t>(labels[t - 1] * stride_ + labels[t])];
         }
         if (wrong > 0) {
-            const double missed = best_ - score;  // how much worse the labels score than the path
+            const double missed = best_ - score;  // score of the path minus score of the labels
             collect(i);
             if (options_.rule == Rule::perceptron) {
                 update(0.0);
@@ -240,8 +240,8 @@ void Online::apply() {
     attributes_.clear();
 }
 
-// The mean of w over all steps: a change delta at step s affects all but the first s steps, so the mean is w - sum(s
-// delta) / steps.
+// The mean of w over all steps. A change delta at step s affects all but the first s steps, so the mean is
+// w - sum(s delta) / steps.
 std::vector<double> Online::average() const {
     std::vector<double> mean = w_;
     for (std::size_t k = 0; k < sum_.size(); ++k) mean[k] -= sum_[k] / step_;

@@ -1,7 +1,7 @@
 // Online learning from errors, one sequence at a time: the averaged perceptron (Collins 2002), passive-aggressive
 // updates (Crammer et al. 2006) and adaptive regularization of weights, AROW (Crammer, Kulesza and Dredze 2009). None
 // of them maximizes a likelihood. This class needs plain transitions, and is single-threaded because every step needs
-// the weights of the previous one.
+// the weights of the previous step.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class Online {
 
     // All sequences, in an order that depends only on the seed and the epoch.
     std::vector<std::int64_t> order(std::uint64_t seed, std::uint64_t epoch) const;
-    // Takes a step for each of `sequences`. Returns the sum of their losses, each before its step: the fraction of
-    // wrong labels (perceptron) or the margin violation.
+    // Takes a step for each of `sequences`. Returns the sum of their losses, each measured before its step. The loss is
+    // the fraction of wrong labels (perceptron) or the margin violation.
     double run(std::span<const std::int64_t> sequences);
 
     std::span<const double> weights() const { return w_; }  // [K] after the last step

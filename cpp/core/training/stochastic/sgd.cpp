@@ -12,7 +12,7 @@
 namespace sparsecrf {
 namespace {
 
-// S is reset to 1 below this, long before weights in its units overflow.
+// S is reset to 1 below this, long before weights in units of S overflow.
 constexpr double kSmallestScale = 1e-50;
 constexpr std::chrono::milliseconds kAskEvery(200);
 constexpr std::int64_t kMostAtOnce = 1024;

@@ -61,8 +61,8 @@ void SgdInference::infer(std::span<const Item> items, bool backward, SgdSequence
     }
 }
 
-// d_t(c', c) = sum_items weight p_t(c', c) - count [these are the classes at t]: adds one item to the sum, and the
-// counts with the first one. v is not yet multiplied by the weight.
+// d_t(c', c) = sum_items weight p_t(c', c) - count [these are the classes at t]. Adds one item to the sum and, with the
+// first item, the counts. v is not yet multiplied by the weight.
 void SgdInference::add_classes(double weight, const Lattice& lattice, SgdSequence& out) {
     const LabelPairs pairs = parts_->class_pairs();
     const std::size_t n = pairs.n_inner();

@@ -112,7 +112,7 @@ void SgdStep::settle(std::size_t share, std::span<const Items> sequences, LazyWe
     for (const std::uint32_t list : base_lists_.found) settle_list(share, corpus_.base_lists, list, weights);
 }
 
-// The data of an attribute are scattered in memory: prefetch them for all attributes before use.
+// The data of an attribute are scattered in memory, so they are prefetched for all attributes before use.
 void SgdStep::settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights) {
     for (Occurrence& at : occurrences) {
         at.begin = features_.unigram_ptr[at.x];

@@ -3,7 +3,7 @@
 // written.
 //
 // The attributes are divided into as many shares as there are threads, and only the thread of a share changes the
-// weights of its attributes, one sequence after another. No two threads write to the same number, and the order of
+// weights of its attributes, one sequence after another. No two threads write to the same value, and the order of
 // additions does not depend on the number of threads.
 #pragma once
 
@@ -25,8 +25,8 @@ class SgdStep {
    public:
     using Items = std::span<const Item>;  // items of one sequence; at least one
 
-    // w: [K], changed by `step`. `most`: maximum number of sequences per step. `order_factor`: rho1 of a label n-gram
-    // is multiplied by it for each label beyond two.
+    // w: [K], changed by `step`. `most`: maximum number of sequences per step. `order_factor`: factor on rho1 of a
+    // label n-gram for each label beyond two.
     SgdStep(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<double> w, Kernel kernel,
             std::size_t most, int threads, double order_factor = 1.0);
     // The number of rows of weights that are settled together: unigrams, label pairs, class pairs and n-grams of every
@@ -35,7 +35,7 @@ class SgdStep {
         return (features.n_ngram() > 0 ? 4 : 3) * static_cast<std::int64_t>(features.n_attributes);
     }
 
-    // Takes a step of size eta for each sequence, all with gradients at the weights before the first one. `weights`
+    // Takes a step of size eta for each sequence, all with gradients at the weights before the first step. `weights`
     // wraps w; penalties are for a share 1/n of the data.
     void step(std::span<const Items> sequences, std::span<const double> eta, LazyWeights& weights, double n);
     // Sum of w_i { log Z - w.F } at the weights passed to the constructor.
@@ -72,7 +72,7 @@ class SgdStep {
     UnigramRows rows_;
     const BasePairs pairs_;
     Potentials potentials_;
-    const std::shared_ptr<NgramTables> ngrams_;  // null if the set has none
+    const std::shared_ptr<NgramTables> ngrams_;  // null if the set contains no n-grams
     std::vector<double> ngram_factor_;           // [n-grams] L1 penalty of each, in units of rho1
 
     // The current step.
