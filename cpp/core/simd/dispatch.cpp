@@ -46,7 +46,8 @@ unsigned saved_registers() {
 constexpr unsigned bit(int n) { return 1u << n; }
 constexpr bool all_of(unsigned word, unsigned wanted) { return (word & wanted) == wanted; }
 
-// The processor supports the instructions, and the operating system saves the registers on context switches (XCR0).
+// Whether the processor supports the instructions, and the operating system saves the registers on context switches
+// (XCR0).
 bool has_avx2() {
     const unsigned fma = bit(12), osxsave = bit(27), avx = bit(28), avx2 = bit(5), ymm = bit(1) | bit(2);
     return cpuid(0).a >= 7 && all_of(cpuid(1).c, fma | osxsave | avx) && all_of(saved_registers(), ymm) &&
@@ -58,7 +59,7 @@ bool has_avx512() {
 }
 #endif
 
-// From slowest to fastest.
+// The available clones, from slowest to fastest.
 std::vector<const Kernels*> available() {
     std::vector<const Kernels*> all{&baseline::table()};
 #ifdef SPARSECRF_X86
@@ -66,7 +67,7 @@ std::vector<const Kernels*> available() {
     if (has_avx512()) all.push_back(&avx512::table());
 #endif
 #ifdef SPARSECRF_ARM64
-    all.push_back(&neon::table());  // every 64-bit ARM has it
+    all.push_back(&neon::table());  // supported by every 64-bit ARM processor
 #endif
     return all;
 }

@@ -6,13 +6,13 @@
 
 namespace sparsecrf {
 
-// What the kernels need to know about a row apart from Z, in one cache line.
+// The data of a row that the kernels need in addition to Z, in one cache line.
 struct DualRow {
     double scale;  // -scale S(Z) is the sum of the weights of the row's attributes
     double times;  // multiplicity of the row's change in the line search (dual_step.hpp)
 };
 
-// Each row appears once, with the positions of its attributes. A row has Yp numbers, one per label.
+// Each row appears once, with the positions of its attributes. A row consists of Yp numbers, one per label.
 struct DualRows {
     std::size_t n;                // rows
     const std::uint32_t* row;     // [n] ascending

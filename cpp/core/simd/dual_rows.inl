@@ -1,4 +1,4 @@
-// Part of kernels.inl: dual coordinate ascent (training/dual_ascent.cpp has the formulas).
+// Part of kernels.inl: dual coordinate ascent. The formulas are in training/dual/dual_ascent.hpp.
 
 SPARSECRF_INLINE Vec excess_vec(Vec z, Vec bound) {
     const Vec zero = broadcast(0.0), above = z - bound, below = z + bound;
@@ -52,7 +52,7 @@ SPARSECRF_INLINE void score_tile(const DualRows& of, std::uint32_t r, int j0, do
     }
 }
 
-// The active rows are listed first: whether a row is active is hard to predict.
+// Active rows are listed first, because branches on whether a row is active would often be mispredicted.
 void dual_scores(const DualRows& of, double* s) {
     constexpr std::size_t kListed = 256;
     std::uint32_t active[kListed];
@@ -183,8 +183,8 @@ SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
     return kd * broadcast(6.93147180559945286227e-01) + q * f;
 }
 
-// With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Eight numbers z that are all at most
-// `small` get rough logarithms: an error of 4e-7 times their sum. Prefetches n floats from `next` on.
+// With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Where eight consecutive z are all at most
+// `small`, the logarithms are rough; the error is 4e-7 times the sum of these z. Prefetches n floats from `next` on.
 void entropy(const double* u, const double* d, double c, double small, std::size_t n, const float* next, double* slope,
              double* value) {
     const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);
@@ -214,8 +214,8 @@ void entropy(const double* u, const double* d, double c, double small, std::size
     *value = reduce(values);
 }
 
-// With z = x + c y and f = scale / times: slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
-// S(z[r, j])^2
+// With z = x + c y and f = scale / times:
+// slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j S(z[r, j])^2
 void conjugate(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride, double bound,
                double c, double* slope, double* square) {
     const Vec b = broadcast(bound), factor = broadcast(c);

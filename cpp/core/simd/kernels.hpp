@@ -41,7 +41,7 @@ struct Kernels {
     // The largest of s[0..n), and the smallest that is not -infinity (infinity if all are).
     void (*range)(const double* s, int n, double* low, double* high);
 
-    // The first j < n that maximizes x[j] + y[j], that sum, and the second largest sum (equal to it on a tie).
+    // The first j < n that maximizes x[j] + y[j], that sum, and the second largest sum (equal to the largest on a tie).
     int (*best_two)(const double* x, const double* y, int n, double* best, double* second);
 
     // sum_j x[j] y[j]
@@ -64,8 +64,8 @@ struct Kernels {
     void (*dual_scores)(const DualRows& of, double* s);
     // d[r] = factor sum_t v du[t]                   over the positions of attribute r; 0 where not allowed
     void (*dual_differences)(const DualRows& of, const double* du, double factor, double* d);
-    // The same d, and packs the rows Z and m d, m = times, for which S(Z) or S(Z + m d) is nonzero. Returns their
-    // number. The buffers need room for one extra row.
+    // Computes the same d and packs the rows Z and m d, with m = times, for which S(Z) or S(Z + m d) is nonzero.
+    // Returns the number of packed rows. The buffers need room for one extra row.
     std::size_t (*dual_near)(const DualRows& of, const double* du, double factor, double* d, double* near_Z,
                              double* near_d, DualRow* near);
     // Z[x] += c d[r] for first <= r < end; updates `active`
@@ -74,8 +74,8 @@ struct Kernels {
     // log; where eight z are at most `small`, the log has an error of 4e-7; n floats from `next` on are prefetched)
     void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const float* next,
                     double* slope, double* value);
-    // With z = x + c y, f = scale / times:  slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j
-    // S(z[r, j])^2
+    // With z = x + c y and f = scale / times:
+    // slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j S(z[r, j])^2
     void (*conjugate)(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride,
                       double bound, double c, double* slope, double* square);
     // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j], sum[i, j] += d[i n + j]   for i, j < n; m, sum: [n, stride].
@@ -83,7 +83,8 @@ struct Kernels {
     void (*pair_differences)(const double* a, const double* m, const double* v, const double* u, int n, int stride,
                              double* d, double* sum);
 
-    // Rows of eight positions side by side: rows[j, l] = x[l][j] for j < n; and back, for n a multiple of 8.
+    // to_rows lays eight positions side by side: rows[j, l] = x[l][j] for j < n. from_rows is its inverse, for n a
+    // multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);
     void (*from_rows)(const double* rows, int n, double* const* x);
     // rows[j, l] = x[j]
@@ -99,7 +100,8 @@ struct Kernels {
     void (*ngram_steps)(const NgramRows& of, int n);
 };
 
-// The clone in use: the best one the processor supports, unless SPARSECRF_ISA or set_instruction_set selects another.
+// The clone in use: the best clone that the processor supports, unless SPARSECRF_ISA or set_instruction_set selects
+// another clone.
 const Kernels& kernels();
 std::vector<std::string> instruction_sets();
 void set_instruction_set(const std::string& name);

@@ -1,6 +1,6 @@
 // The body of every clone. Each simd/kernels_*.cpp includes it once after defining SPARSECRF_CLONE, SPARSECRF_LANES and
-// SPARSECRF_TILE (number of accumulator vectors of which two sets fit in the registers). Do not include standard
-// headers with inline code: compiled here, such code could end up in the baseline path of a binary.
+// SPARSECRF_TILE (the number of accumulator vectors such that two sets fit in the registers). Do not include standard
+// headers with inline code: their functions, compiled here, could end up in the baseline path of a binary.
 #include "core/base/infinity.hpp"
 #include "dual_rows.hpp"
 #include "kernels.hpp"
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kParts = kLanes / L;  // native vectors in one group of eight fixed lanes
 
-// Sums the eight lanes in one fixed tree. Lanes are read from registers: GCC 13 assumes that a local array is aligned
-// to 64 bytes without ensuring it, so storing the lanes there crashes with AVX-512.
+// Sums the eight lanes in one fixed tree. Lanes are read from registers, because GCC 13 assumes that a local array is
+// aligned to 64 bytes without ensuring it, so that storing the lanes in an array would crash with AVX-512.
 SPARSECRF_INLINE double reduce(const Vec (&acc)[kParts]) {
     const auto x = [&](int i) { return acc[i / L][i % L]; };
     return ((x(0) + x(4)) + (x(2) + x(6))) + ((x(1) + x(5)) + (x(3) + x(7)));

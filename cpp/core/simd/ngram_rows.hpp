@@ -1,8 +1,8 @@
 // Label n-grams at eight positions side by side: input of the kernels of simd/ngram_rows.inl.
 //
-// A row is eight numbers, one for each of eight positions (lanes) that have the same arcs. Every number of
-// ngrams/ngram_correction.cpp becomes a row here, so nothing has to be gathered, and the result of a lane depends
-// neither on the other lanes nor on the instruction set. ngrams/ngram_batch.hpp describes how the rows are filled.
+// A row consists of eight values, one for each of eight positions (lanes) that have the same arcs. Every scalar of
+// ngrams/ngram_correction.cpp becomes a row here, so nothing has to be gathered. The result of a lane depends neither
+// on the other lanes nor on the instruction set. ngrams/ngram_batch.hpp describes how the rows are filled.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct NgramRows {
 
     // Rows for this position, [Yp]: alpha of the previous position, u or v of this one.
     double *alpha, *u, *v;
-    double* value;     // [nodes] scratch: on entry to ngram_backward e / c B'(target)
+    double* value;     // [nodes] scratch; on entry to ngram_backward, e / c B'(target)
     double* node_sum;  // [nodes] scratch
     // Rows of the previous position: beta, e / c, and the contributions of its histories to p and to the preceding
     // beta.

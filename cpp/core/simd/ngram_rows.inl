@@ -1,5 +1,5 @@
-// Part of kernels.inl: label n-grams at eight positions side by side. inference/ngram_correction.cpp has the formulas
-// and explains them; here every number is a row of eight.
+// Part of kernels.inl: label n-grams at eight positions side by side. inference/ngrams/ngram_correction.cpp explains
+// the formulas; here every scalar is a row of eight values.
 
 struct Row {
     Vec x[kParts];

@@ -122,7 +122,7 @@ SPARSECRF_INLINE Vec load(const double* p) {
 }
 SPARSECRF_INLINE void store(double* p, Vec v) { std::memcpy(p, &v, sizeof v); }
 
-// Whether a > b in some lane. Compilers turn a loop over the lanes into 20 instructions.
+// Whether a > b in some lane. A loop over the lanes would be compiled to 20 instructions.
 SPARSECRF_INLINE bool any_greater(Vec a, Vec b) {
 #if defined(__AVX512F__) && SPARSECRF_LANES == 8 && !defined(SPARSECRF_ARRAYS) && !defined(_MSC_VER)
     constexpr int kGreater = 30, kNoRounding = 4;
