@@ -294,7 +294,7 @@ def test_files_that_are_no_models(functions, by_name, tmp_path):
     assert "expected a sparsecrf model, found an empty file" in refused(tmp_path / "empty")
     content = by_name.to_bytes()
     (tmp_path / "newer").write_bytes(content.replace(b'"version":"1"', b'"version":"9"'))
-    assert "found version '9' (a newer one needs a newer sparsecrf)" in refused(tmp_path / "newer")
+    assert "found version '9'; newer files require a newer version of sparsecrf" in refused(tmp_path / "newer")
     (tmp_path / "damaged").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert re.search("expected content with digest .* found damaged content", refused(tmp_path / "damaged"))
 

@@ -111,7 +111,7 @@ def test_twice(model):
 def test_older_versions_refuse(model):
     """What a reader of versions 1 and 2 says."""
     with pytest.raises(
-        InputError, match=r"of version 1 or 2, found version '3' \(a newer one needs a newer sparsecrf\)"
+        InputError, match=r"of version 1 or 2, found version '3'; newer files require a newer version of sparsecrf"
     ):
         unpack(memoryview(model.to_bytes(compact=True)), "small", FORMAT, VERSION, WITH_NGRAMS)
 

@@ -83,7 +83,7 @@ void check_format(const std::map<std::string, std::string>& metadata, const std:
         known += (known.empty() ? "" : " or ") + std::to_string(v);
     }
     throw InputError(message(source, ": expected a ", format, " of version ", known, ", found version '", found,
-                             "' (a newer one needs a newer sparsecrf)"));
+                             "'; newer files require a newer version of sparsecrf"));
 }
 
 struct Entry {

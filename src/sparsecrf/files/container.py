@@ -88,8 +88,8 @@ def _check_format(described: Mapping[str, str], source: str, format: str, versio
     if described.get("version") not in [str(version) for version in versions]:
         known = " or ".join(map(str, versions))
         raise InputError(
-            f"{source}: expected a {format} of version {known}, found version {described.get('version')!r} "
-            "(a newer one needs a newer sparsecrf)"
+            f"{source}: expected a {format} of version {known}, found version {described.get('version')!r}; "
+            "newer files require a newer version of sparsecrf"
         )
 
 
