@@ -213,7 +213,7 @@ class _Split(dict[str, tuple[str, str]]):
         parts = split_label(label)
         if self.alphabet is not None and (len(parts[0]) != 1 or parts[0] not in self.alphabet):
             expected = ", ".join(f"{letter}-TYPE" for letter in self.alphabet if letter != "O")
-            raise InputError(f"expected a label of the scheme {self.scheme.value} ({expected} or O), found {label!r}")
+            raise InputError(f"expected a label in the {self.scheme.value} scheme ({expected} or O), found {label!r}")
         self[label] = parts
         return parts
 

@@ -198,13 +198,13 @@ class FitOptions(ModelOptions):
         panel=STOPPING,
         metavar="X",
         min=0,
-        capabilities=Capabilities(refuses={Trait.MISSING: "the loss is then not convex, and has no duality gap"}),
+        capabilities=Capabilities(refuses={Trait.MISSING: "the loss is then not convex and has no duality gap"}),
     )
     time_limit: float | None = option(None, "Stop after X seconds of training.", panel=STOPPING, metavar="X", min=0)
     seed: int = option(
         0, "Random seed for the order of the sequences (solvers dual, sgd and sgd-l1).", metavar="N", min=0
     )
-    observed_only: bool = option(False, "Leave out features that never occur, as CRFsuite does.")
+    observed_only: bool = option(False, "Leave out features that never occur in the training data, as CRFsuite does.")
     checkpoint: str | None = option(
         None,
         "Save the state of the run to this file, so that --resume can continue it.",

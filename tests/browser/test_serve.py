@@ -89,7 +89,7 @@ def test_token(open_page, models, tmp_path):
         page = open_page(server, 420, expected=["401"])
         page.locator("#token").fill("wrong")
         page.locator("#token").blur()
-        expect(page.locator("#try-error")).to_contain_text("expected the token of this server")
+        expect(page.locator("#try-error")).to_contain_text("expected the token for this server")
         page.locator("#token").fill("s3cret")
         page.locator("#token").blur()
         wait(page)

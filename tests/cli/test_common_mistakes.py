@@ -33,8 +33,8 @@ def test_labels_of_dev_data_that_training_data_do_not_have_are_named(program):
 @pytest.mark.parametrize(
     ("text", "remark"),
     [
-        ("a O\nb O\n\n", "all labels are 'O': there is nothing to learn"),
-        (TAGS.replace("\n\n", "\n") * 101 + "\n", "one sequence of 505 tokens: separate sequences by blank lines"),
+        ("a O\nb O\n\n", "all labels are 'O', so there is nothing to learn"),
+        (TAGS.replace("\n\n", "\n") * 101 + "\n", "one sequence of 505 tokens; separate sequences with blank lines"),
         (TAGS.replace("\n", "\n\n") * 5, "every sequence has one token"),
         (
             "".join(f"NOUN word{k}\n" for k in range(40)) + "\n",
@@ -59,7 +59,7 @@ def test_a_header_is_told(program, header):
     label = header.split()[-1]
     assert done.status == 0
     assert f"train.txt: the first line, {' '.join(header.split())!r}, looks like column names" in done.err
-    assert f"it was read as a token with the label {label!r}" in done.err
+    assert f"the line was read as a token with the label {label!r}" in done.err
     both = program("train", "train.txt", "more.txt", "-m", "m").err
     assert "warning: train.txt: the first line" in both
     assert "warning: more.txt: the first line" in both
@@ -86,7 +86,7 @@ def test_gold_labels_that_a_model_does_not_know_are_told(program):
     some = "one.txt: 1 of 5 tokens have gold labels that are not in the model and count as wrong: 'DET'\n"
     most = (
         "other.txt: 3 of 5 tokens have gold labels that are not in the model and count as wrong: 'VERB', 'DET'; "
-        "was it trained for this task?\n"
+        "was the model trained for this task?\n"
     )
     for file, remark in {"one.txt": some, "other.txt": most}.items():
         assert program("eval", file, "-m", "m").err.endswith(f"sparsecrf: warning: {remark}")
@@ -148,7 +148,7 @@ def test_a_file_of_another_format_is_told_with_what_to_do(program, command, trai
     assert program("train", "train.txt", "-m", "m", "--format", trained).status == 0
     done = program(command, "-m", "m", "other.txt")
     assert done.status == 1
-    hint = f"this looks like a {TITLES[given]} file, and was read as a {TITLES[trained]} file: --format {given}"
+    hint = f"this looks like a {TITLES[given]} file, but it was read as a {TITLES[trained]} file; use --format {given}"
     assert hint in done.err
     assert program(command, "-m", "m", "other.txt", "--format", given).status == 0
 

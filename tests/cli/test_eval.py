@@ -146,7 +146,11 @@ def test_model(run, tmp_path):
         ("a A A\nb B A\n\n\nc B\n", (), "labelled.txt, line 5: expected 3 columns, found 2"),
         ("a A A\nb x B A\n", (), "labelled.txt, line 2: expected 3 columns as in line 1, found 4"),
         ("\n", (), "labelled.txt: expected at least one line with labels, found none"),
-        ("a A B-X\n", ("--scheme", "iob2"), "labelled.txt: sequence 1, gold token 1: expected a label of the scheme"),
+        (
+            "a A B-X\n",
+            ("--scheme", "iob2"),
+            "labelled.txt: sequence 1, gold token 1: expected a label in the iob2 scheme",
+        ),
     ],
 )
 def test_errors(run, text, options, message):
@@ -160,14 +164,14 @@ def test_missing_predicted_column(run):
     """The column before would be taken for gold labels, all of them predicted wrongly."""
     status, out, err = run("Ann NN B-PER\nsees VB O\n", "--json")
     assert (status, out) == (1, "")
-    assert "found columns that share (almost) no labels (such as 'NN' and 'B-PER')" in err
+    assert "found columns with few or no labels in common (such as 'NN' and 'B-PER')" in err
     assert "-m MODEL" in err
 
 
 def test_missing_predicted_column_where_a_word_is_a_label(run):
     status, _, err = run("O O\n" + "word O\nParis B-LOC\n" * 60, "--json")
     assert status == 1
-    assert "found columns that share (almost) no labels (such as 'word' and 'O')" in err
+    assert "found columns with few or no labels in common (such as 'word' and 'O')" in err
     status, _, err = run("a O O\n" + "word B-X O\n" * 60, "--json")  # a file with hardly any right label is accepted
     assert (status, err) == (0, "")
 
@@ -177,7 +181,7 @@ def test_columns_that_share_only_o(run):
     other = "a B-NP B-PER\nb I-NP I-PER\nc B-VP B-LOC\nd O O\n"
     status, _, err = run(other * 5)
     assert status == 1
-    assert "share (almost) no labels (such as 'B-NP' and 'B-PER')" in err
+    assert "few or no labels in common (such as 'B-NP' and 'B-PER')" in err
     status, _, err = run(other * 5 + "e B-PER B-PER\n")  # one label more in common
     assert (status, err) == (0, "")
 
@@ -187,7 +191,7 @@ def test_predictions_as_gold_labels(run):
     Model(made.vocabulary, made.features, made.w, template=Template("U:%x[0,0]")).save("m")
     status, _, err = run("a X X\nb Y Y\n\n" * 600, "-m", "m")
     assert status == 0
-    assert "warning: labelled.txt: all 1,200 gold labels equal the predicted labels; if `label` wrote them" in err
+    assert "warning: labelled.txt: all 1,200 gold labels equal the predicted labels; if `sparsecrf label` wrote" in err
     assert run("a X X\nb Y Y\n\n" * 400, "-m", "m")[2] == ""
 
 

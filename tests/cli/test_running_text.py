@@ -70,10 +70,12 @@ def test_spans_in_python_are_those_of_the_command(addresses):
 def test_the_name_of_the_output_does_not_choose_its_format(addresses):
     done = addresses("label", "-m", "m", "train.txt", "-o", "out.jsonl")
     assert done.err == (
-        "sparsecrf: warning: out.jsonl: expected JSON-lines data according to the name, wrote column data; `sparsecrf "
-        "convert out.jsonl NEW --from columns --to jsonl` changes the format\n"
+        "sparsecrf: warning: out.jsonl: expected JSON-lines data according to the file name, wrote column data; "
+        "`sparsecrf convert out.jsonl NEW --from columns --to jsonl` changes the format\n"
     )
-    assert "CoNLL-U data according to the name" in addresses("label", "-m", "m", "new.jsonl", "-o", "out.conllu").err
+    assert (
+        "CoNLL-U data according to the file name" in addresses("label", "-m", "m", "new.jsonl", "-o", "out.conllu").err
+    )
     said = addresses("label", "-m", "m", "new.txt", "--format", "text", "-o", "out.conllu").err
     assert "wrote JSON-lines data; `sparsecrf convert out.conllu NEW --from jsonl --to conllu`" in said
     for more in (["train.txt", "-o", "out.txt"], ["new.jsonl", "-o", "out.jsonl"], ["new.txt", "-o", "out.jsonl"]):
@@ -105,7 +107,7 @@ def test_the_other_tokenizer_is_a_warning_with_a_count(addresses):
     assert done.status == 0
     assert fields(done.out) != WHOLE
     assert done.err == (
-        "sparsecrf: warning: new.jsonl: 20 of 50 training tokens look like 'Ave,', which the words tokenizer splits: "
+        "sparsecrf: warning: new.jsonl: 20 of 50 training tokens look like 'Ave,', which the words tokenizer splits; "
         "expect more errors than on the tokens of the training data; --tokenizer blanks suits this model\n"
     )
     assert addresses("label", "-m", "m", "new.jsonl", "--tokenizer", "words", "-q").err == ""

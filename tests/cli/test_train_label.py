@@ -346,12 +346,11 @@ def test_init_by_a_model_of_another_kind_of_data(program):
     assert program("train", "c.crfsuite", "-m", "m", "--rho1", "0.01").status == 0
     done = program("train", "a.txt", *INIT)
     assert done.status == 2
-    assert (
-        "--init: expected a model with a template for column files, or one by --template, found one without" in done.err
-    )
+    needed = "--init: expected a model with a template for column files, or a template in --template"
+    assert f"{needed}, found a model without a template" in done.err
     assert program("train", "a.txt", "-m", "m", "--rho1", "0.01").status == 0
     done = program("train", "c.crfsuite", *INIT)
-    assert "--init: expected a model without a template for CRFsuite files, found one with a template" in done.err
+    assert "--init: expected a model without a template for CRFsuite files, found a model with a template" in done.err
 
 
 def test_json_has_no_infinite_numbers(trained):
@@ -488,9 +487,9 @@ def test_train_says_how_good_chunks_are_on_dev_data(program):
     assert "dev data:" not in program("train", "train.txt", "-m", "m").err
     program.write(tags_txt="a X\nb Y\n\n" * 5, other_txt="a X\nb X\n\n" * 2)  # no chunks: the error by tokens
     done = program("train", "tags.txt", "-m", "m", "--dev", "other.txt")
-    assert "dev data: 50.00 % of the labels wrong (2 of 4)" in done.err
+    assert "dev data: 50.00 % of the labels are wrong (2 of 4)" in done.err
     done = program("train", "tags.txt", "-m", "m", "--dev", "other.txt", "-q")
-    assert done.err == "dev data: 50.00 % of the labels wrong (2 of 4)\n"  # -q asks for no progress
+    assert done.err == "dev data: 50.00 % of the labels are wrong (2 of 4)\n"  # -q asks for no progress
     assert program("train", "tags.txt", "-m", "m", "--dev", "other.txt", "-q", "--json").err == ""
 
 
@@ -517,8 +516,8 @@ def test_the_next_step_of_a_run(program):
         ("train.txt", "--prior", "first", *dev): None,
         ("train.txt", *words, "--cache", "parts"): alone,
         ("train.txt", *words, *dev): "next: --rho1 auto chooses rho1 on the dev data",
-        ("train.txt", *words, *dev, *rho1): "next: word clusters from unlabelled text",
-        ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt has documents",
+        ("train.txt", *words, *dev, *rho1): "next: add word clusters from unlabelled text",
+        ("documents.txt", *words, *dev, *rho1): "next: --features documents, since documents.txt contains documents",
         ("train.txt", "-t", "t.txt", *dev, *rho1): None,
         ("train.txt", *words, *dev, *rho1, "--lexicon", "names=names.txt"): None,
         ("train.txt", "-q"): None,
@@ -543,5 +542,5 @@ def test_columns_that_features_ignore(program):
 def test_warnings_about_data_are_lines_of_the_program(program):
     program.write(train_jsonl='{"text": "Ada left", "spans": [[0, 2, "PER"]]}\n' * 2)
     done = program("train", "train.jsonl", "-m", "m")
-    assert "sparsecrf: warning: spans: some begin or end inside a word" in done.err
+    assert "sparsecrf: warning: spans: some spans begin or end inside a word" in done.err
     assert "UserWarning" not in done.err

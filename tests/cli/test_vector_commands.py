@@ -181,7 +181,7 @@ def test_scale_of_the_start(program):
         (["--recipe", "vectors_window=2"], "--recipe vectors_window needs --vectors"),
         (
             ["--recipe", "vectors_scale=3"],
-            "--recipe vectors_scale needs --vectors, or --init with a model that has vectors",
+            "--recipe vectors_scale needs --vectors, or --init with a model that contains vectors",
         ),
         (["--recipe", "refer=true"], "--recipe refer needs --lexicon, --clusters, --classes or --vectors"),
     ],

@@ -131,6 +131,6 @@ def test_em_names_a_word_that_theta_makes_impossible():
     aligner = Aligner.for_words(WORDS)
     aligner.fit(WORDS[2:])
     with pytest.raises(
-        InputError, match=r"word 0: expected phonemes that its letters can produce, found probability 0"
+        InputError, match=r"word 0: expected phonemes that the letters can produce, found phonemes with probability 0"
     ):
         aligner.fit([("at", ["K", "S"])])

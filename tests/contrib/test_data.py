@@ -219,7 +219,7 @@ def test_simulate(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(first / f"{part}.txt") for part in ("train", "dev", "test", "template")]
     assert len(Template.load(first / "template.txt")) == 2
-    assert "Bayes error 15.40 %" in done.stderr
+    assert "the Bayes error is 15.40 %" in done.stderr
     text = (first / "train.txt").read_text()
     sequences = text.rstrip("\n").split("\n\n")
     assert [len(sequence.splitlines()) for sequence in sequences] == [5] * 20

@@ -45,9 +45,9 @@ def test_parts_of_labels():
         ("words", "expected a separator such as '|', 'bio' or 'ud', a mapping or a function, found 'words'"),
         ("", "found ''"),
         (3, "found 3"),
-        (lambda label: label, "expected several parts of 'a', found 'a'"),
+        (lambda label: label, "expected a list of parts of 'a', found 'a'"),
         (lambda label: [1], "expected strings as parts of 'a', found 1"),
-        ({"a": 5}, "expected several parts of 'a', found 5"),
+        ({"a": 5}, "expected a list of parts of 'a', found 5"),
     ],
 )
 def test_wrong_rules(asked, message):

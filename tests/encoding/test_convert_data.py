@@ -49,7 +49,10 @@ def test_attributes_of_pairs_have_no_place(line):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"O\ta\n\nO\ta\tb\n", "input, sequence 1, position 0: expected 1 attributes as before, found 2"),
+        (
+            b"O\ta\n\nO\ta\tb\n",
+            "input, sequence 1, position 0: expected 1 attributes, as at the previous positions, found 2",
+        ),
         (b"O\ta:2\n", "sequence 0, position 0: expected attributes without values, found a:2.0"),
         (b"O\ta b\n", "sequence 0, position 0: expected text without whitespace, found 'a b'"),
         (b"a b\tx\n", "expected text without whitespace, found 'a b'"),

@@ -166,7 +166,7 @@ def test_what_documents_are_worth(run):
     """From a file to a model and its score: other mentions say what a sentence alone does not."""
     options = ["--rho1", "0.1", "--rho2", "0.09"]  # not the defaults: otherwise the hint would mention them first
     plain = run("train", "train.txt", "--features", "words", "-m", "plain", "--dev", "train.txt", *options)
-    assert "next: --features documents, since train.txt has documents (-DOCSTART-)" in plain.err
+    assert "next: --features documents, since train.txt contains documents (-DOCSTART-)" in plain.err
     done = run("train", "train.txt", "--features", "documents", "-m", "m", "--dev", "test.txt", *options)
     assert done.status == 0, done.err
     assert "has documents" not in done.err
@@ -265,7 +265,7 @@ def test_python(run):
     assert Model.load("again").training["format"] == "documents"
     run.write(a_jsonl="{}")
     done = run("train", "a.jsonl", "--features", "documents", "-m", "x")
-    assert "--features: documents expected files of --format documents, found JSON-lines files" in done.err
+    assert "--features documents: expected files with --format documents, found JSON-lines files" in done.err
 
 
 def test_shards(run):

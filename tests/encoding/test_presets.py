@@ -100,7 +100,7 @@ def test_program_counts_columns(program):
     assert Model.load("m").template.text == program("data", "template", "columns", "--columns", "2").out
     found = program("train", "-", "--features", "columns", "-m", "m", stdin=COLUMNS.encode())
     assert (
-        "--features: columns expected a file whose lines all have the same number of columns, found standard input"
+        "--features columns: expected a file whose lines all have the same number of columns, found standard input"
         in found.err
     )
 

@@ -254,9 +254,9 @@ def test_formats_that_do_not_fit(run):
     run.write(a_crfsuite="A\ta\n")
     assert run("train", "a.crfsuite", "-m", "own", "-q").status == 0
     done = run("label", "-m", "own", "tokens.jsonl", "--format", "jsonl")
-    assert "--format: expected a model with a template for JSON-lines files, found one without" in done.err
+    assert "--format: expected a model with a template for JSON-lines files, found a model without" in done.err
     done = run("eval", "tokens.jsonl")
-    assert "--gold: expected a file of gold labels or -m MODEL for JSON-lines files, found neither" in done.err
+    assert "--gold: expected a file with gold labels or -m MODEL for JSON-lines files, found neither" in done.err
     run.write(short_jsonl=lines({"tokens": ["Ada"], "labels": ["O"]}))
     done = run("eval", "short.jsonl", "--gold", "tokens.jsonl")
     assert "short.jsonl, sequence 0: expected 4 tokens as in tokens.jsonl, found 1" in done.err
@@ -274,18 +274,18 @@ def test_formats_that_do_not_fit(run):
         ),
         (
             '{"tokens": ["a"], "labels": [1]}',
-            r'"labels": expected labels of text .* found 1',
+            r'"labels": expected text labels .* found 1',
         ),
-        ('{"tokens": ["a"], "labels": ["X\\u0000Y"]}', r'"labels": expected labels of text \(without NUL\)'),
+        ('{"tokens": ["a"], "labels": ["X\\u0000Y"]}', r'"labels": expected text labels without NUL'),
         ('{"text": "ab", "spans": [[0, 2, "X\\u0000"]]}', r'"spans": expected start, end and label'),
         ('{"text": "a b", "spans": [[true, 3, "X"]]}', r'"spans": expected start, end and label'),
-        ('{"tokens": [1], "labels": ["A"]}', r'"tokens": expected texts, or lists of columns, found 1'),
+        ('{"tokens": [1], "labels": ["A"]}', r'"tokens": expected strings, or lists of columns, found 1'),
         ('{"words": []}', r'line 1: expected an object with "tokens" or "text"'),
         ("[1]", 'line 1: expected an object with "tokens" or "text"'),
         ('{"tokens": ', "line 1: expected a JSON object, found"),
         ('{"text": "ab", "spans": [[0, 9, "X"]]}', r'"spans": expected start, end and label of a span of the text'),
         ('{"text": "ab", "spans": [{"start": 0}]}', r'"spans": expected start, end and label of a span of the text'),
-        ('{"text": "a b", "spans": [[1, 2, "X"]]}', r'"spans": expected spans with a word in them'),
+        ('{"text": "a b", "spans": [[1, 2, "X"]]}', r'"spans": expected spans that contain at least one word'),
         ('{"text": "a b", "spans": [[0, 3, "X"], [2, 3, "Y"]]}', r'"spans": expected spans that do not share a word'),
         ('{"text": "a b", "spans": 3}', r'"spans": expected a list of spans, found 3'),
         ('{"text": 3}', r'"text": expected a text, found 3'),
@@ -330,7 +330,7 @@ def test_choices_that_there_are_not(name, message):
 
 def test_spans_inside_of_words_are_widened():
     record = '{"text": "10km to Oslo", "spans": [[0, 2, "N"], [8, 12, "LOC"]]}'
-    with pytest.warns(UserWarning, match="spans: some begin or end inside a word"):
+    with pytest.warns(UserWarning, match="spans: some spans begin or end inside a word"):
         assert list(read_jsonl(io.BytesIO(record.encode()))) == [(["10km", "to", "Oslo"], ["B-N", "O", "B-LOC"])]
     blanks = '{"text": "to Oslo now", "spans": [[2, 8, "LOC"]]}'
     with warnings.catch_warnings():

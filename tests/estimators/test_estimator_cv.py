@@ -193,7 +193,7 @@ def test_within_a_search(data):
             "scoring: expected one of auto, token_accuracy, sequence_accuracy, chunk_f1, label_f1_macro, ",
         ),
         ({"rho1s": []}, "rho1: expected one or more decreasing values"),
-        ({"scoring": "roc_auc"}, "scoring: expected a score that compares labels, found one that needs"),
+        ({"scoring": "roc_auc"}, "scoring: expected a score that compares labels, found a score that needs"),
         ({"scoring": lambda crf, X, y: 0.0}, "scoring: expected a function of gold and predicted label sequences"),
         ({"cv": 1}, "folds: expected 2 to 40"),
     ],

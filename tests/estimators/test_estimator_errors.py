@@ -63,7 +63,7 @@ def test_nothing_is_answered_before_training(method):
         ),
         ([np.array([[1.0], [np.inf]])], [["A", "A"]], {}, "sequence 0, position 1, column 0: expected a finite number"),
         ([["a", "b"]], [[None, None]], {}, "y: expected at least one label, found None for all 2"),
-        ([["a"]], [[2.0]], {}, r"y, sequence 0, position 0: .*found 2.0; give integers or text: y.astype.int"),
+        ([["a"]], [[2.0]], {}, r"y, sequence 0, position 0: .*found 2.0; give integers or text, with y.astype.int"),
         ([["a"]], [np.array([2.0])], {}, r"position 0: expected a label .*found 2.0; give integers"),
         (
             [["a", "b"]],

@@ -124,7 +124,7 @@ def test_searches_of_scikit_learn_take_a_frame_for_each_sentence(name, data):
     frame = library(name).DataFrame(table(data))
     # A search splits one frame by tokens: the error says what to do, and its advice works.
     with pytest.raises(
-        InputError, match=r"Searches of scikit-learn .* split by sentence if X and y are lists"
+        InputError, match=r"The searches of scikit-learn .* split by sentence if X and y are lists"
     ) as refused:
         cross_val_score(CRF(), frame[["word", "tag"]], frame["label"], cv=3, error_score="raise")
     parts, X, y = re.search(r"parts = (.*), then, .*, X = (.*), y = (.*)$", str(refused.value)).groups()
@@ -214,7 +214,7 @@ def test_a_column_that_is_the_same_as_y(data):
     parts = [part for _, part in frame.groupby("sentence", sort=False)]
     lengths = list(map(len, parts))
     tokens, labels = frame[["word", "label"]], frame["label"]
-    message = "X, column 'label': the same as y at every token; is it the label?"
+    message = "X, column 'label': equals y at every token; if the column contains the label"
     for fit in (
         lambda crf: crf.fit(frame, labels.tolist(), sentences="sentence"),
         lambda crf: crf.fit(frame, labels.rename("gold"), sentences="sentence"),
@@ -290,7 +290,7 @@ def test_labels_that_a_column_does_not_have(data):
             assert crf.model_.w.tolist() == expected.model_.w.tolist()
         assert crf.score(X_parts, y_parts) == expected.score(X, y)
     numbers = pandas.Series([None if label is None else len(label) for label in flat])
-    with pytest.raises(InputError, match=r"give integers or text: y.astype\(int\), or 'Int64' if some are missing"):
+    with pytest.raises(InputError, match=r"give integers or text, with y.astype\(int\) or y.astype\('Int64'\) if some"):
         CRF().fit(frame.drop(columns="label"), numbers, sentences="sentence")
     CRF().fit(frame.drop(columns="label"), numbers.astype("Int64"), sentences="sentence")
 

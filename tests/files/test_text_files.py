@@ -321,7 +321,7 @@ def test_packed_files_are_named(program, packer):
     text = b"the D\ndog N\n\n" * 5
     program.write(train_txt=text, packed_txt=PACKERS[packer](text))
     assert program("train", "train.txt", "-m", "m").status == 0
-    expected = f"packed.txt: expected text, found a file compressed with {packer}; decompress it first, "
+    expected = f"packed.txt: expected text, found a file compressed with {packer}; decompress it first ("
     for arguments in (
         ("train", "packed.txt", "-m", "x"),
         ("train", "packed.txt", "-m", "x", "--format", "conllu"),
@@ -336,7 +336,7 @@ def test_packed_files_are_named(program, packer):
         assert (done.status, expected in done.err) == (1, True), (arguments, done.err)
     done = program("label", "-m", "m", stdin=PACKERS[packer](text))
     assert f"standard input: expected text, found a file compressed with {packer}; " in done.err
-    assert " FILE | sparsecrf ..., with - in place of the file" in done.err
+    assert " FILE | sparsecrf ...) with - in place of the file name" in done.err
     with pytest.raises(InputError, match=f"found a file compressed with {packer}"):
         list(read_columns("packed.txt"))
 

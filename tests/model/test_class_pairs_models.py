@@ -123,7 +123,7 @@ def test_what_does_not_go_together():
         CRF(label_parts="|", order=3, solver_options={"class_pairs": True}).fit(X, y)
     crf, _, _ = trained()
     model = crf.model_
-    with pytest.raises(InputError, match="label_parts: expected the classes of the features, found different ones"):
+    with pytest.raises(InputError, match="label_parts: expected the classes of the features, found different classes"):
         Model(model.vocabulary, model.features, model.w, label_parts=LabelParts(*model.label_parts[:2]))
 
 

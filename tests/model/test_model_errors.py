@@ -195,14 +195,18 @@ def test_rows_of_other_columns_than_in_training():
     batch = r"position 0: expected 1 column of observations as in training, found 3 in \['12', 'Oak', 'St'\]"
     for model in (crf.model_, as_loaded(crf)):
         for ask in (model.label, model.marginals, lambda x, model=model: model.nbest(x, 2)):
-            with pytest.raises(InputError, match=rf"{batch}. Is this a list of sequences, where one is expected\?"):
+            with pytest.raises(
+                InputError, match=rf"{batch}. Is this a list of sequences instead of a single sequence\?"
+            ):
                 ask(words)
-        with pytest.raises(InputError, match=r"CRF\.from_model\(model\)\.predict takes many$"):
+        with pytest.raises(InputError, match=r"CRF\.from_model\(model\)\.predict accepts several sequences$"):
             model.label(words)
         assert model.label([[word] for word in words[0]]) == model.label(words[0])
     with pytest.raises(InputError, match=f"^sequence 1, {batch}"):
         crf.predict([words[0], words])
-    with pytest.raises(InputError, match=r"^sequence 1, .* Is the last one the label\? Rows have no label here$"):
+    with pytest.raises(
+        InputError, match=r"^sequence 1, .* Is the last column the label\? Rows must not contain the label here$"
+    ):
         crf.predict([words[0], [["12", "N"]]])
     mixed = [["a", "b"], [["a", "x"]]]
     assert list(map(len, CRF(template="U:%x[0,0]\nB").fit(mixed, [["A", "B"], ["A"]]).predict(mixed))) == [2, 1]

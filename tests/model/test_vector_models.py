@@ -154,9 +154,9 @@ def test_other_tools(glove, tmp_path):
     plain = CRF(vectors=glove, rho1=0.02, start=False).fit(X, Y).model_
     lines = CRF(vectors=glove, rho1=0.02, template="U:%x[0,0]\nB\n", start=False).fit(X, Y).model_
     for tool, model in (("crfsuite", plain), ("crfsuite-binary", plain), ("wapiti", lines), ("crf++", lines)):
-        with pytest.raises(InputError, match="models cannot contain vectors, but this model has some"):
+        with pytest.raises(InputError, match="models cannot contain vectors, but this model does"):
             WRITERS[tool](model, tmp_path / "m")
-    with pytest.raises(InputError, match="tagger: expected a model of attributes, found one with vectors"):
+    with pytest.raises(InputError, match="tagger: expected a model without vectors, found a model with vectors"):
         Tagger().use(plain)
     for model in (
         CRF(rho1=0.02).fit(X, Y, dense=twin(X)).model_,

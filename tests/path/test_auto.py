@@ -97,7 +97,7 @@ def test_a_choice_at_a_limit_is_reported(task, sentences, monkeypatch):
     monkeypatch.setattr("sparsecrf.path.auto.LIMITS", (RHO1, RHO1))
     found = choose_penalties(task[0], BY_TOKENS, threads=1)
     assert found.tried == [(RHO1, RHO2)]
-    assert "this is the end of the searched range" in str(found)
+    assert "rho1 is at the end of the searched range" in str(found)
     X, y = sentences
     with pytest.warns(PathWarning, match="end of the searched range"):
         CRF(rho1="auto", features="words").fit(X, y[:-1] + [y[0]])

@@ -316,7 +316,7 @@ def test_a_folder_that_another_run_has_made_anew(tmp_path, data):
     first = made(tmp_path, data)
     made(tmp_path, data, shard_tokens=50)
     last = len(first.shards) - 1
-    with pytest.raises(InputError, match=r"another run has rebuilt since.*; give each run its own folder") as error:
+    with pytest.raises(InputError, match=r"another run has rebuilt.*; give each run its own folder") as error:
         first.open(last)
     assert "delete" not in str(error.value)
 

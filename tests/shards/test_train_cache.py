@@ -90,7 +90,7 @@ def test_the_program(ready):
         (["train.txt", "--cache", "cache", "--shard-tokens", "0"], 2, "--shard-tokens"),
         (["train.txt", "--cache-memory", "5"], 2, "--cache-memory 5 needs --cache"),
         (["-", "--cache", "cache"], 1, "standard input: expected a regular file"),
-        (["train.txt", "--cache", "dev.txt"], 1, "expected a folder of encoded data or nothing, found a file"),
+        (["train.txt", "--cache", "dev.txt"], 1, "expected a folder with encoded data or a new name, found a file"),
         (["train.txt", "--cache", "none/cache"], 1, "none' does not exist"),
     ],
 )

@@ -103,7 +103,7 @@ def test_checkpoint_and_data_that_met_other_ngrams(tmp_path):
     data = TrainingData(made, order=3)
     space = data.ngrams
     space.numbers(Ngrams(*(np.array(x, dtype=np.int32) for x in ([0, 1], [3, 3], [1, 0, 1, 0, 1, 0]))))
-    with pytest.raises(InputError, match=r"c: these TrainingData contain label n-grams from another run"):
+    with pytest.raises(InputError, match=r"c: this TrainingData object contains label n-grams from another run"):
         fit(data, resume=True, **options)
     again = TrainingData(made, order=3)
     fit(again, resume=True, **options)

@@ -45,10 +45,10 @@ class Unit(str, Enum):
 class AuditOptions:
     """Options for splitting the data, training the models and judging the labels."""
 
-    folds: int = option(5, "Number of folds; each is judged by a model trained on the other folds.", metavar="N", min=2)
-    by: By = option(
-        By.SENTENCE, "Unit to keep together in one fold: sentence, or document, which begins with -DOCSTART-."
+    folds: int = option(
+        5, "Number of folds; the labels in each fold are judged by a model trained on the others.", metavar="N", min=2
     )
+    by: By = option(By.SENTENCE, "Unit to keep in one fold: sentence or document (a document begins with -DOCSTART-).")
     rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights.", metavar="X", min=0)
     rho2: float = option(RHO2, RHO2_OPTION)
     threads: int = option(0, THREADS)
@@ -67,7 +67,7 @@ def audit(
             metavar="FILE",
             help="File to write; may be given more than once. The suffix determines the format: .jsonl, one object per "
             "token; .tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence "
-            "for either label; anything else, the data with two more columns, the suggested label and the score. By "
+            "for either label; anything else, the data with two more columns: the suggested label and the score. By "
             f"default, a table of the {_SHOWN} most suspicious labels is printed to standard output.",
         ),
     ] = None,
@@ -83,7 +83,7 @@ def audit(
             "-n",
             min=1,
             metavar="N",
-            help="Show only the N most suspicious; the default is all, or 200 on an HTML page.",
+            help="Show only the N most suspicious labels; by default, all of them, or 200 on an HTML page.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -124,7 +124,7 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
     from sparsecrf.training.choices import check_options, declared_choices
 
     if inputs.dev is not None:
-        raise OptionError("--dev is not supported by audit, which holds out parts of the data in turn; leave it out")
+        raise OptionError("--dev is not supported by audit, which holds out parts of the data in turn; omit --dev")
     check_readable(*recipe_files(inputs))
     check_options({"rho1": fitting.rho1, "rho2": fitting.rho2}, declared_choices(Inputs, given_options(inputs)))
     recipe, files = asked_recipe(inputs), [*inputs.data, *recipe_files(inputs)]
@@ -215,4 +215,4 @@ def _closing(found: Audit) -> str:
     better = sum(suspect.probability < 0.5 and suspect.given_others < 0.5 for suspect in found.tokens)
     missing = found.n_sequences - len(found.fold)
     left = f"; {missing:,} sequences were not judged" if missing else ""
-    return f"{len(found.tokens):,} tokens judged; for {better:,} of them another label is more probable{left}"
+    return f"{len(found.tokens):,} tokens judged; for {better:,} of them, another label is more probable{left}"

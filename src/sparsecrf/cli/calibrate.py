@@ -15,7 +15,7 @@ def calibrate(
     data: Annotated[
         str,
         typer.Argument(
-            help="Labelled data like the data to label, not used in training; - is standard input.",
+            help="Held-out labelled data that resemble the data to label; - is standard input.",
             metavar="DATA",
             show_default=False,
         ),
@@ -33,7 +33,7 @@ def calibrate(
         bool,
         typer.Option(
             "--json",
-            help="Print the number of sentences in each calibration, and the share whose best labels are right.",
+            help="Print the number of sentences in each calibration and the share whose best labels are correct.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -66,7 +66,7 @@ def calibrate(
     found = calibration_of(made.training, SEQUENCES)
     right = found.n - found.missed[0] if found.score[0] == 0 else 0
     say(f"{name_of(output or model)}: calibrated on {found.n:,} sentences", quiet=quiet)
-    say(f"the best labels are right for {100 * right / found.n:.1f} % of them", quiet=quiet)
+    say(f"the best labels are correct for {100 * right / found.n:.1f} % of them", quiet=quiet)
     say(f"you can request a coverage of up to {found.n / (found.n + 1):.4f}", quiet=quiet)
     if as_json:
         counts = {kind: record["n"] for kind, record in made.training[KEY].items()}

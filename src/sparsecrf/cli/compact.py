@@ -62,13 +62,16 @@ def compact(
     say(f"{name_of(output)}: {len(content):,} bytes, {share:.1f} % of {before:,}", quiet=quiet)
     say(f"no weight changed by more than {error:.2g}", quiet=quiet)
     if KEY in known.training and KEY not in after.training:
-        say(f"the calibration was dropped, since probabilities change: calibrate {name_of(output)} again", quiet=quiet)
+        say(
+            f"the calibration was dropped because the probabilities changed; calibrate {name_of(output)} again",
+            quiet=quiet,
+        )
     if found is not None:
         kept = found.sequences - found.changed_sequences
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
         say(
-            f"proved for {found.proved:,} ({100 * found.proved / max(1, found.sequences):.1f} %): "
-            "the score margin of their best labels exceeds all rounding errors combined",
+            f"proved for {found.proved:,} sentences ({100 * found.proved / max(1, found.sequences):.1f} %): "
+            "the score margin of their best labels exceeds the sum of all rounding errors",
             quiet=quiet,
         )
     if as_json:

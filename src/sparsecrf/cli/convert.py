@@ -93,7 +93,7 @@ def convert(
     template: Annotated[
         str | None,
         typer.Option(
-            "--template", "-t", help="Template that generates attributes from columns, for crfsuite.", metavar="FILE"
+            "--template", "-t", help="Template that generates the attributes for crfsuite from columns.", metavar="FILE"
         ),
     ] = None,
     chunks: Annotated[
@@ -142,9 +142,7 @@ def convert(
     if chunks not in (None, *CODES):
         raise typer.BadParameter(f"expected {_ONE_OF}, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
-        raise typer.BadParameter(
-            "expected the name of a tool without ':', because this converts a model", param_hint="--from, --to"
-        )
+        raise typer.BadParameter("expected the name of a tool without ':' for a model", param_hint="--from, --to")
     if template is not None and not (is_data and FORMATS[names[0]].takes_template):
         raise typer.BadParameter(f"not supported for {from_} files; leave it out", param_hint="--template")
     if not is_data and "-" in (source, target):
@@ -152,7 +150,7 @@ def convert(
             "models need file names; - (standard input or output) works only for data", param_hint="IN, OUT"
         )
     if not is_data and "crfsuite" in (from_, to) and encoding is not None:
-        raise typer.BadParameter("not supported for CRFsuite models, whose names are UTF-8", param_hint="--encoding")
+        raise typer.BadParameter("not supported for CRFsuite models, whose names are in UTF-8", param_hint="--encoding")
     check_readable(source, template)
     check_writable(None if target == "-" else target, inputs=[source, template])
     lines = None if template is None else Template.load(template, boundary, bytes=bytes)

@@ -22,14 +22,14 @@ CLUSTERS_EXAMPLE = "Example: [bold]sparsecrf data clusters news.txt wiki.txt -o 
 
 @data.callback(epilog=FETCH_EXAMPLE)
 def _data() -> None:
-    """List and fetch public data sets, simulate one, print ready-made templates, cluster the words of raw text."""
+    """List or fetch public data sets, simulate data, print ready-made templates and cluster the words of raw text."""
 
 
 @data.command("list", epilog=LIST_EXAMPLE)
 def list_sets(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per data set.")] = False,
 ) -> None:
-    """List the public data sets that can be fetched, with size, licence, content and source; `here`: downloaded."""
+    """List the public data sets that can be fetched, with their size, licence, content and source."""
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import REGISTRY
 
@@ -46,7 +46,7 @@ def list_sets(
 
     console = Console(highlight=False)
     for entry in REGISTRY:
-        facts = f"{entry.size / 1e6:.1f} MB, {entry.licence}{', here' if is_here(entry) else ''}"
+        facts = f"{entry.size / 1e6:.1f} MB, {entry.licence}{', downloaded' if is_here(entry) else ''}"
         console.print(Text.assemble((f"{entry.name:24}", "bold"), facts))
         console.print(
             Padding(Text(f"{entry.what}\ncolumns: {entry.columns}\n{entry.home}"), (0, 0, 0, 4), expand=False)
@@ -80,8 +80,10 @@ def simulate(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
     ],
-    sequences: Annotated[int, typer.Option(min=1, max=10_000_000, help="Sequences in each of the three files.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
+    sequences: Annotated[
+        int, typer.Option(min=1, max=10_000_000, help="Number of sequences in each of the three files.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same files.")] = 1,
 ) -> None:
     """Write train.txt, dev.txt, test.txt and a template, simulated from the paper's hidden Markov model.
 
@@ -102,8 +104,9 @@ def simulate(
     for path in write_all(output, texts):
         typer.echo(path)
     typer.echo(
-        f"a template and three files with {sequences:,} sequences each: {hmm.length} symbols with hidden labels\n"
-        f"Bayes error {100 * hmm.bayes_error():.2f} %: no model can do better",
+        f"wrote a template and three files with {sequences:,} sequences of {hmm.length} symbols and their hidden "
+        "labels\n"
+        f"the Bayes error is {100 * hmm.bayes_error():.2f} %; no model can do better",
         err=True,
     )
 
@@ -133,12 +136,12 @@ def clusters(
         int, typer.Option("-n", "--clusters", metavar="N", min=1, help="Number of clusters.")
     ] = N_CLUSTERS,
     min_count: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Words with fewer occurrences get no cluster.")
+        int, typer.Option(metavar="N", min=1, help="Assign no cluster to words that occur fewer than N times.")
     ] = MIN_COUNT,
     rounds: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Maximum number of rounds; in each, every word may move to another cluster."
+            metavar="N", min=1, help="Maximum number of rounds; in each round, every word may move to another cluster."
         ),
     ] = MAX_ROUNDS,
     columns: Annotated[

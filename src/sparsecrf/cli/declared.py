@@ -23,7 +23,7 @@ def _as_written(hint: Any) -> Any:
 
 QUIET = Declared("Do not print progress.", "--quiet", "-q")
 ENCODING = Declared(
-    "Text encoding: utf-8, latin-1 or another encoding that Python supports; or bytes, for arbitrary bytes. The "
+    "Text encoding: utf-8, latin-1 or another encoding that Python supports, or bytes for arbitrary bytes. The "
     "default is the encoding of the model's training data if there is a model, else utf-8.",
     "--encoding",
     metavar="NAME|bytes",
@@ -38,7 +38,7 @@ FORMAT = Declared(
     panel="Data",
 )
 RAGGED = Declared(
-    "Lines may have different numbers of columns: the template's columns come first, the label last.",
+    "Accept lines with different numbers of columns; the template's columns come first and the label comes last.",
     "--ragged",
     panel="Data",
 )

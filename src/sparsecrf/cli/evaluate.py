@@ -82,8 +82,8 @@ def evaluate(
         pairs = list(evaluation.confusion)
         first, second = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
         raise InputError(
-            f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns that share "
-            f"(almost) no labels (such as {first!r} and {second!r}). If the file contains no predicted "
+            f"{name_of(file)}: expected gold and predicted labels in the last two columns, found columns with "
+            f"few or no labels in common (such as {first!r} and {second!r}). If the file contains no predicted "
             "labels yet, use -m MODEL to predict them"
         )
     if as_json:
@@ -95,7 +95,7 @@ def evaluate(
     if known is not None and evaluation.wrong_tokens == 0 and evaluation.tokens >= _ENOUGH:
         say(
             f"sparsecrf: warning: {name_of(file)}: all {evaluation.tokens:,} gold labels equal the predicted labels; "
-            "if `label` wrote them, leave out -m, which reads the last column as gold labels"
+            "if `sparsecrf label` wrote the last column, omit -m, which reads that column as gold labels"
         )
     if documents is not None and (remark := documents.remark) is not None:
         say(remark)
@@ -150,7 +150,9 @@ def _label_sequences(
         elif of.has_columns:
             yield from _last_two(file, read_columns(source, ragged=ragged))
         else:
-            raise OptionError(f"--gold: expected a file of gold labels or -m MODEL for {of.title} files, found neither")
+            raise OptionError(
+                f"--gold: expected a file with gold labels or -m MODEL for {of.title} files, found neither"
+            )
 
 
 def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: str, file: str) -> Iterator[_Pair]:
@@ -172,8 +174,8 @@ def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: s
         labels = [label for label in found if label is not None]
         if len(labels) < len(found):
             raise InputError(
-                f"{name_of(file)}, sequence {i}: expected a predicted label for every token, found {len(labels)} for "
-                f"{len(found)} tokens"
+                f"{name_of(file)}, sequence {i}: expected a predicted label for every token, found {len(labels)} "
+                f"labels for {len(found)} tokens"
             )
         yield right, labels
 
@@ -186,8 +188,8 @@ def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair
     for rows in sequences:
         if _is_header(rows[0]):
             raise InputError(
-                f"{name_of(file)}: expected one label sequence per sentence, found a header of label --nbest or "
-                f"--score: {' '.join(rows[0])}"
+                f"{name_of(file)}: expected one label sequence per sentence, found a header written by "
+                f"label --nbest or --score: {' '.join(rows[0])}"
             )
         if (fewest := min(map(len, rows))) < 2:
             meaning = "the last two are the gold and the predicted label; use -m MODEL to predict labels"

@@ -33,7 +33,7 @@ def label(
     nbest: Annotated[
         int | None,
         Declared(
-            "Print the N best label sequences; with --coverage at most N, 10 by default.",
+            "Print the N best label sequences; with --coverage, print at most N (10 by default).",
             "--nbest",
             metavar="N",
             min=1,
@@ -43,16 +43,19 @@ def label(
     coverage: Annotated[
         float | None,
         Declared(
-            "Print as many label sequences as are needed to include the right one with this probability, or abstain if "
-            "that takes more than --nbest; with --all-marginals, as many labels of each token. Needs a calibrated "
-            "model.",
+            "Print as many label sequences as are needed to include the correct sequence with this probability, or "
+            "abstain if more than --nbest are needed. With --all-marginals, do this for the labels of each token. "
+            "Requires a calibrated model.",
             "--coverage",
             metavar="C",
         ),
     ] = None,
     marginals: Annotated[bool, Declared("After each label, print its marginal probability.", "--marginals")] = False,
     all_marginals: Annotated[
-        bool, Declared("Like --marginals, then every label:probability, most probable first.", "--all-marginals")
+        bool,
+        Declared(
+            "Like --marginals, followed by label:probability for every label, most probable first.", "--all-marginals"
+        ),
     ] = False,
     score: Annotated[
         bool, Declared("Before each label sequence, print a line: # rank, probability, score.", "--score")
@@ -70,7 +73,7 @@ def label(
     ] = 1.0,
     force: Annotated[
         bool,
-        Declared("Keep the labels in the last column, and replace only labels that are not in the model.", "--force"),
+        Declared("Keep the labels in the last column and replace only labels that are not in the model.", "--force"),
     ] = False,
     constrain: Annotated[
         str | None,
@@ -85,7 +88,7 @@ def label(
         Scheme,
         Declared(
             "Span encoding of the labels, for --format jsonl and text, with the same choices as for eval. auto means "
-            "chunks, or runs of equal labels if they do not look like chunks; with none, every token is a span.",
+            "chunks, or runs of equal labels if the labels do not look like chunks; with none, every token is a span.",
             "--scheme",
         ),
     ] = Scheme.AUTO,
@@ -93,7 +96,7 @@ def label(
     tokenizer: Annotated[
         str | None,
         Declared(
-            "Tokenizer for running text (--format text, or jsonl): words splits off punctuation, blanks does not. The "
+            "Tokenizer for running text (--format text or jsonl): words splits off punctuation, blanks does not. The "
             "default is the tokenizer that best matches the tokens of the training data.",
             "--tokenizer",
             metavar="|".join(TOKENIZERS),
@@ -165,7 +168,7 @@ def label(
     source, n_columns, charset = name_of(data), 0, charset_for(known, encoding)
     of = format_for(known, data, format, tokenizer)
     if scheme is not Scheme.AUTO and of.tokenizer is None:
-        raise OptionError(f"--scheme: expected spans to write (--format jsonl or text), found {of.title} files")
+        raise OptionError(f"--scheme: expected a format with spans (--format jsonl or text), found {of.title} files")
     of.check_columns(ragged, charset.is_bytes, "--")
     of.check_labels(known.labels)
 
@@ -248,7 +251,7 @@ def _check_expressible(format: Format, options: dict[str, bool]) -> None:
     for option, given in options.items():
         if given:
             raise InputError(
-                f"{option}: expected column files, found {format.title} files, which have one label per token"
+                f"{option}: expected column files, found {format.title} files, which store only one label per token"
             )
 
 

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from sparsecrf.shards.dataset import Dataset
 
 _FEATURES = (
-    "next: --features words (named entities, fields) or --features tagging (parts of speech); without it the raw\n"
-    "columns are the only features: no neighbouring words, prefixes, suffixes or shapes"
+    "next: --features words (named entities, fields) or --features tagging (parts of speech); without --features,\n"
+    "the raw columns are the only features, without neighbouring words, prefixes, suffixes or shapes"
 )
 _COLUMNS = (
-    "next: --features columns (the word first, then other columns such as tags); without it the raw columns of the\n"
-    "token itself are the only features: no neighbours, prefixes, suffixes or shapes"
+    "next: --features columns (the word first, then other columns such as tags); without --features, the raw\n"
+    "columns of the token itself are the only features, without neighbours, prefixes, suffixes or shapes"
 )
 _DEV = "next: --dev FILE, labelled data that you do not train on, shows how good the model is"
-_DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses\nrho1, on dev data or by cross-validation"
+_DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses\nrho1 on dev data or by cross-validation"
 _PENALTY = "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path` shows the effect of penalties"
 _DOCUMENTS = (
-    "next: --features documents, since {file} has documents (-DOCSTART-): it also uses the other mentions of a word\n"
-    "in its document; such a model labels whole documents"
+    "next: --features documents, since {file} contains documents (-DOCSTART-); these features also use the other\n"
+    "mentions of a word in its document, and the model labels whole documents"
 )
 _CLUSTERS = (
-    "next: word clusters from unlabelled text (`sparsecrf data clusters`, then --clusters NAME=FILE), a --lexicon of\n"
-    "names, or --vectors of words"
+    "next: add word clusters from unlabelled text (`sparsecrf data clusters`, then --clusters NAME=FILE), a lexicon\n"
+    "of names (--lexicon) or word vectors (--vectors)"
 )
 
 

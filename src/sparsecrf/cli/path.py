@@ -44,7 +44,7 @@ class PathOptions(ModelOptions):
     """Options that are passed to `sparsecrf.path.path` unchanged, under the same names."""
 
     n_rho: int | None = option(
-        None, f"Use a grid of N values of rho1 instead of a search (without --dev: {N_RHO}).", metavar="N", min=1
+        None, f"Use a grid of N values of rho1 instead of a search (without --dev, {N_RHO} values).", metavar="N", min=1
     )
     rho_min_ratio: float | None = option(
         None,
@@ -56,7 +56,7 @@ class PathOptions(ModelOptions):
     )
     rho2: Any = option(
         RHO2,
-        f"L2 penalty: rho2/2 |w|^2. {SEARCH} finds the best pair of rho1 and rho2 on --dev.",
+        f"L2 penalty: rho2/2 |w|^2. With {SEARCH}, find the best pair of rho1 and rho2 on --dev.",
         metavar=f"X|{SEARCH}",
         parse=number_or(SEARCH),
     )
@@ -74,8 +74,8 @@ def path(
         str,
         typer.Option(
             metavar="auto|f1|error",
-            help="What to optimise on --dev: f1 (of chunks), error (of tokens), or auto, which means f1 if the labels "
-            "encode chunks, and error otherwise.",
+            help="Score to optimise on --dev: f1 (of chunks), error (of tokens) or auto, which means f1 if the labels "
+            "encode chunks and error otherwise.",
         ),
     ] = "auto",
 ) -> None:

@@ -152,7 +152,9 @@ def read_on_dask(inputs: Inputs, recipe: Recipe, address: str, *, threads: int, 
         from sparsecrf.contrib.dask.cluster import Cluster
         from sparsecrf.contrib.dask.encoding import encode
     except ImportError as error:
-        raise InputError(f"--dask: expected dask and distributed, as in sparsecrf[dask]: {error}") from None
+        raise InputError(
+            f"--dask: expected the packages dask and distributed (pip install 'sparsecrf[dask]'): {error}"
+        ) from None
 
     with _client(address) as client:
         cluster = Cluster(client)

@@ -53,8 +53,8 @@ def unknown_remark(
         return None
     return (
         f"sparsecrf: warning: {source}: the model contains {known:,} of the {len(found):,} different attributes of the "
-        f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? `sparsecrf show` lists its "
-        "attributes"
+        f"first {n_tokens:,} tokens; is this the kind of input that it was trained on? `sparsecrf show` lists "
+        "the attributes of the model"
     )
 
 
@@ -66,8 +66,9 @@ def name_remark(format: Format, output: str) -> str | None:
     if by_name is COLUMNS or by_name.suffix == written.suffix:
         return None
     return (
-        f"sparsecrf: warning: {output}: expected {by_name.title} data according to the name, wrote {written.title} "
-        f"data; `sparsecrf convert {output} NEW --from {written.name} --to {by_name.name}` changes the format"
+        f"sparsecrf: warning: {output}: expected {by_name.title} data according to the file name, wrote "
+        f"{written.title} data; `sparsecrf convert {output} NEW --from {written.name} --to {by_name.name}` changes the "
+        "format"
     )
 
 
@@ -143,7 +144,7 @@ class SeenDocuments:
             return None
         return (
             f"sparsecrf: warning: {self._source}: expected documents that begin with {MARK}, as in training, found "
-            "none: words were labelled without their other mentions, which costs accuracy"
+            "none; words were labelled without their other mentions, which lowers accuracy"
         )
 
 
@@ -174,7 +175,7 @@ def header_remark(format: Format, first: Piece, source: str) -> str | None:
 def _remark(file: str, cells: list[str]) -> str:
     line = " ".join(cells)
     names = "looks like column names, but column files have no header"
-    return f"{file}: the first line, {line!r:.60}, {names}: it was read as a token"
+    return f"{file}: the first line, {line!r:.60}, {names}; the line was read as a token"
 
 
 def _beginning(file: str) -> bytes:

@@ -17,7 +17,8 @@ def report(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Labelled data for scores and a list of sentences, wrongly labelled sentences first.", metavar="FILE"
+            help="Labelled data for scores and a list of sentences, with wrongly labelled sentences first.",
+            metavar="FILE",
         ),
     ] = None,
     format: ModelFormat = None,

@@ -86,5 +86,5 @@ def _token(file: str | None) -> str | None:
         return None
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise InputError(f"{source}: expected a token of ASCII letters, digits and punctuation, found none")
+        raise InputError(f"{source}: expected a token that consists of ASCII letters, digits and punctuation")
     return token

@@ -34,8 +34,8 @@ def show(
             min=1, help="Number of weights to show, largest first; the default is 10 per label for text, otherwise all."
         ),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Show only weights of this label.", metavar="L")] = None,
-    attribute: Annotated[str | None, typer.Option(help="Show only weights of this attribute.", metavar="X")] = None,
+    label: Annotated[str | None, typer.Option(help="Show only weights for this label.", metavar="L")] = None,
+    attribute: Annotated[str | None, typer.Option(help="Show only weights for this attribute.", metavar="X")] = None,
     format: Annotated[
         Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: everything.")
     ] = Format.text,

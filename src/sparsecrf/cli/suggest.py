@@ -39,7 +39,7 @@ def suggest(
         Measure,
         typer.Option(
             help="Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of "
-            "single tokens (entropy), or by the expected change of the weights (change)."
+            "single tokens (entropy), or by the expected change in the weights (change)."
         ),
     ] = Measure.CONFIDENCE,
     diversity: Annotated[

@@ -43,8 +43,8 @@ class RunOptions:
     )
     shard_tokens: int | None = option(
         None,
-        "Tokens per part; by default a million. In addition to --cache-memory, training needs memory for the "
-        "largest part.",
+        "Number of tokens per part; by default, one million. In addition to --cache-memory, training needs memory for "
+        "the largest part.",
         panel=_LARGE,
         metavar="N",
         min=1,
@@ -52,7 +52,7 @@ class RunOptions:
     )
     cache_memory: int | None = option(
         None,
-        "Amount of data to keep in memory (0 for none); by default a quarter of all memory.",
+        "Amount of data to keep in memory (0 for none); by default, a quarter of the total memory.",
         panel=_LARGE,
         metavar="MB",
         min=0,
@@ -211,7 +211,7 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
         target = os.path.realpath(file)
         if target in written:
             raise OptionError(
-                Named(name, file), " is also the file of ", Named(written[target]), "; give each its own file"
+                Named(name, file), " is also the file of ", Named(written[target]), "; give each output its own file"
             )
         written[target] = name
 

@@ -122,7 +122,7 @@ class DevScores:
     def __str__(self) -> str:
         if self.f1 is None:
             wrong, n = self.tokens
-            return f"dev data: {self.tokens.percent:.2f} % of the labels wrong ({wrong:,} of {n:,})"
+            return f"dev data: {self.tokens.percent:.2f} % of the labels are wrong ({wrong:,} of {n:,})"
         return f"dev data: chunk F1 {self.f1:.2f} % (precision {self.precision:.2f}, recall {self.recall:.2f})"
 
 
@@ -156,11 +156,11 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
     found = headers(data, files)
     if n_labels == 1:
-        found.append(f"all labels are {data.vocabulary.labels[0]!r}: there is nothing to learn")
+        found.append(f"all labels are {data.vocabulary.labels[0]!r}, so there is nothing to learn")
     elif n_labels > _MANY and 4 * n_labels > n_tokens:
         found.append(f"{n_labels:,} labels for {n_tokens:,} tokens: is the last column the label?")
     if n_sequences == 1 and n_tokens > _LONG:
-        found.append(f"the data are one sequence of {n_tokens:,} tokens: separate sequences by blank lines")
+        found.append(f"the data are one sequence of {n_tokens:,} tokens; separate sequences with blank lines")
     elif n_sequences == n_tokens > _MANY:
         found.append("every sequence has one token; are there too many blank lines? A blank line ends a sequence")
     if (sizes := remark_on_sizes(data)) is not None:

@@ -29,8 +29,8 @@ class LabelNames:
         """Raise if all labels were missing."""
         if self.kind is None and self.n_missing > 0:
             raise InputError(
-                f"y: expected at least one label, found None for all {self.n_missing}; use None only for unknown "
-                "labels; other labels are text or integers"
+                f"y: expected at least one label, found None for all {self.n_missing} tokens; use None only for "
+                "unknown labels, and text or integers for known labels"
             )
 
     def _name(self, label: Any, what: str, i: int, t: int) -> Any:
@@ -40,7 +40,7 @@ class LabelNames:
         if kind is None:
             self.n_missing += label is None
             if isinstance(label, (float, Real)):
-                whole = "integers or text: y.astype(int), or 'Int64' if some are missing"
+                whole = "integers or text, with y.astype(int) or y.astype('Int64') if some labels are missing"
                 remedy = "None where the label is unknown" if label != label else whole
                 where = f"{what}, sequence {i}, position {t}"
                 raise InputError(f"{where}: expected a label (text or an integer), found {label!r}; give {remedy}")

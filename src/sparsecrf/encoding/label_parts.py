@@ -169,7 +169,7 @@ def _bio(label: str) -> Sequence[str]:
 
 def _checked(parts: Iterable[str], label: str) -> Iterable[str]:
     if isinstance(parts, str) or not isinstance(parts, Iterable):
-        raise InputError(f"label_parts: expected several parts of {label!r}, found {parts!r}")
+        raise InputError(f"label_parts: expected a list of parts of {label!r}, found {parts!r}")
     for part in parts:
         if not isinstance(part, str):
             raise InputError(f"label_parts: expected strings as parts of {label!r}, found {part!r}")

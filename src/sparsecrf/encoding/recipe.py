@@ -183,8 +183,8 @@ class Recipe:
     def _check(self, format: Format, charset: Charset, like: Recipe) -> None:
         """Raise for settings that cannot be combined."""
         if self.features == "documents" and not format.token_a_line:
-            expected = f"expected files of {self['format']} documents"
-            raise OptionError(f"{self['features']}: documents {expected}, found {format.title} files")
+            expected = f"expected files with {self['format']} documents"
+            raise OptionError(f"{self['features']} documents: {expected}, found {format.title} files")
         for setting in ("template", "features"):
             format.check_template(getattr(self, setting), self[setting])
         format.check_columns(self.ragged, False, self["ragged"].removesuffix("ragged"))
@@ -210,7 +210,7 @@ class Recipe:
             if getattr(self, setting) and self.vectors is None:
                 raise OptionError(f"{self[setting]} needs {self['vectors']}")
         if self.vectors_scale is not None and vectors is None:
-            wanted = f"{self['vectors']}, or {self['init']} with a model that has vectors"
+            wanted = f"{self['vectors']}, or {self['init']} with a model that contains vectors"
             raise OptionError(f"{self['vectors_scale']} needs {wanted}")
 
     def _resources(self) -> list[Resource]:
@@ -227,15 +227,15 @@ class Recipe:
         if self.ragged or file in ("", "-"):
             found = self["ragged"] if self.ragged else "standard input"
             expected = "expected a file whose lines all have the same number of columns"
-            raise OptionError(f"{self['features']}: columns {expected}, found {found}")
+            raise OptionError(f"{self['features']} columns: {expected}, found {found}")
         widths = (format.width(piece, file) for piece in format.pieces(file))
         return max(1, next((columns for columns in widths if columns > 0), 0) - 1)
 
     def _lines_of(self, like: Recipe, format: Format) -> Template | None:
         if format.takes_template != (like.lines is not None):
-            found = "one without" if like.lines is None else "one with a template"
+            found = "a model without a template" if like.lines is None else "a model with a template"
             needed = "a model with a template" if format.takes_template else "a model without a template"
-            remedy = f", or one by {self['template']}" if format.takes_template else ""
+            remedy = f", or a template in {self['template']}" if format.takes_template else ""
             raise OptionError(f"{self['init']}: expected {needed} for {format.title} files{remedy}, found {found}")
         return like.lines
 

@@ -81,7 +81,7 @@ def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
         return None
     happens = "splits" if tokenizer == "words" else "leaves attached to words"
     return (
-        f"{n:,} of {of:,} training tokens look like {example!r:.40}, which the {tokenizer} tokenizer {happens}: "
+        f"{n:,} of {of:,} training tokens look like {example!r:.40}, which the {tokenizer} tokenizer {happens}; "
         "expect more errors than on the tokens of the training data"
     )
 

@@ -78,7 +78,7 @@ def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | No
             rest += block[end:]
             if len(rest) > _LONGEST_LINE:
                 raise InputError(
-                    f"{name}: expected lines with a word and its numbers, found one of {len(rest):,} bytes"
+                    f"{name}: expected lines with a word and its numbers, found a line of {len(rest):,} bytes"
                 )
     if rest:
         text.add(rest)

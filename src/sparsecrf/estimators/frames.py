@@ -123,7 +123,7 @@ def of_other(sentences: Any, X: Any, features: Iterable[str] | None = None) -> A
     if name is None or name not in X.columns or name in (features or ()):
         raise InputError(
             "sentences: with dev, expected the name of a column in both frames, found "
-            f"{type(sentences).__name__} for one"
+            f"{type(sentences).__name__} for one frame"
         )
     return name
 
@@ -187,7 +187,7 @@ def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
     if len(values) != len(X):
         raise InputError(f"{what}: expected {len(X)} {plural}, one for each row of X, found {len(values)}")
     if _is_pandas(X) and hasattr(values, "iloc") and not values.index.equals(X.index):
-        order = f"{what}.loc[X.index] brings {plural} into its order"
+        order = f"{what}.loc[X.index] brings the {plural} into the order of X"
         raise InputError(f"{what}: expected the same index as X, found a different one; {order}")
 
 
@@ -272,7 +272,9 @@ def warn_of_labels(X: Any, y: Any) -> None:
         if not alike:
             return
     if n_known > 0:
-        warn_caller(f"X, column {alike[0][1]!r}: the same as y at every token; is it the label? Leave it out of X")
+        warn_caller(
+            f"X, column {alike[0][1]!r}: equals y at every token; if the column contains the label, leave it out of X"
+        )
 
 
 def warn_of_unused(X: Any, template: Template | None) -> None:
@@ -284,7 +286,8 @@ def warn_of_unused(X: Any, template: Template | None) -> None:
     read, others = names[: template.n_columns], names[template.n_columns :]
     taken = f"column {read[0]} is used as the word" if len(read) == 1 else f"the template reads {', '.join(read)}"
     warn_caller(
-        f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used. The first columns are read"
+        f"X: {taken}; {', '.join(others)} {'is' if len(others) == 1 else 'are'} not used, because the template "
+        "reads only the first columns"
     )
 
 

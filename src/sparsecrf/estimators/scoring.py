@@ -67,21 +67,19 @@ def _function(scoring: Scoring) -> tuple[Callable[..., float], dict[str, Any], i
             return SCORING[scoring], {}, 1
         if scoring not in get_scorer_names():
             known = ", ".join(("auto", *SCORING))
-            raise InputError(
-                f"scoring: expected one of {known}, a score of scikit-learn or a function, found {scoring!r}"
-            )
+            raise InputError(f"scoring: expected one of {known}, a scikit-learn score or a function, found {scoring!r}")
         scorer = get_scorer(scoring)
     if not hasattr(scorer, "_score_func"):
         if not callable(scorer) or len(_required(scorer)) > 2:
             raise InputError(
-                "scoring: expected a function of gold and predicted label sequences, or a scorer of make_scorer, "
+                "scoring: expected a function of gold and predicted label sequences, or a scorer from make_scorer, "
                 f"found {scorer!r:.80}"
             )
         return scorer, {}, 1
     # A scikit-learn scorer calls an estimator, and contains a function of labels, options and a sign.
     asked = _response_method(scorer)
     if asked != "predict":
-        raise InputError(f"scoring: expected a score that compares labels, found one that needs {asked}")
+        raise InputError(f"scoring: expected a score that compares labels, found a score that needs {asked}")
     return scorer._score_func, scorer._kwargs, scorer._sign
 
 

@@ -34,9 +34,9 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
         hint = "sentences= with the column that identifies the sentences, or a frame for each"
         split = _HOW_TO_SPLIT[is_polars(X)]
         raise InputError(
-            f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. Searches of "
-            f"scikit-learn (GridSearchCV, cross_val_score) split by sentence if X and y are lists: {split}, then, with "
-            f"the names of your columns, {_OF_PARTS}"
+            f"X: expected lengths= with one data frame for all sequences, {hint}; found none of these. The searches "
+            f"of scikit-learn (GridSearchCV, cross_val_score) split by sentence if X and y are lists: {split}, then, "
+            f"with the names of your columns, {_OF_PARTS}"
         )
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
@@ -47,7 +47,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
             if isinstance(sequence, str) and len(sequence.split()) > 1:
                 hint = "split texts into tokens as in training, such as [text.split() for text in X]"
             else:
-                hint = "X is a list of sequences of tokens: for a single sentence, pass [X]"
+                hint = "X is a list of sequences of tokens; for a single sentence, pass [X]"
             raise InputError(f"sequence {i}: expected a list of tokens, found {_described(sequence)}; {hint}")
         elif is_matrix(sequence) or isinstance(sequence, Csr):
             matrix = sequence if isinstance(sequence, Csr) else Csr(sequence)

@@ -123,10 +123,10 @@ def _check_unpacked(block: bytes, source: Source) -> None:
             name = name_of(source)
             is_file = isinstance(source, (str, os.PathLike)) and source != "-"
             command = f"{unpack} {shlex.quote(name) if is_file else 'FILE'}"
-            aside = "; spreadsheets are zip files, too: export text from them" if packer == "zip" else ""
+            aside = "; spreadsheets are zip files, too; export text from them" if packer == "zip" else ""
             raise InputError(
-                f"{name}: expected text, found a file compressed with {packer}; decompress it first, {command} > "
-                f"TEXT, or in a pipe: {command} | sparsecrf ..., with - in place of the file{aside}"
+                f"{name}: expected text, found a file compressed with {packer}; decompress it first ({command} > "
+                f"TEXT), or use a pipe ({command} | sparsecrf ...) with - in place of the file name{aside}"
             )
 
 

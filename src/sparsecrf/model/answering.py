@@ -208,7 +208,9 @@ class AnsweringModel:
 
         self.check_text()
         if self.template is None:
-            raise InputError("text: expected a model with a template (features=, template=), found one without")
+            raise InputError(
+                "text: expected a model with a template (features=, template=), found a model without a template"
+            )
         if not isinstance(text, str):
             raise InputError(f"text: expected a string, found {text!r:.60}")
         name = tokenizer_of(self.training) if tokenizer is None else tokenizer

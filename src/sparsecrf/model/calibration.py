@@ -95,8 +95,8 @@ def check_enough(n: int, what: str) -> None:
     """Raise for too few sentences to calibrate on."""
     if n < MIN_SENTENCES:
         raise InputError(
-            f"{what}: expected at least {MIN_SENTENCES} sentences to calibrate on (a coverage of 0.95 needs them; "
-            f"several hundred are better), found {n}"
+            f"{what}: expected at least {MIN_SENTENCES} sentences to calibrate on (the minimum for a coverage of "
+            f"0.95; several hundred are better), found {n}"
         )
 
 
@@ -126,7 +126,7 @@ def _checked(found: Any) -> Calibration:
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):
-        raise InputError("calibration of the model: damaged record: expected n, score and missed") from None
+        raise InputError("calibration of the model: expected n, score and missed, found a damaged record") from None
     falling = all(a >= b for a, b in zip(made.missed, made.missed[1:], strict=False))
     rising = all(a <= b for a, b in zip(made.score, made.score[1:], strict=False))
     finite = all(map(isfinite, made.score + made.missed))
@@ -136,6 +136,6 @@ def _checked(found: Any) -> Calibration:
         or made.missed[-1:] != [0]
     ):
         raise InputError(
-            "calibration of the model: damaged record: expected increasing scores and misses that decrease to 0"
+            "calibration of the model: expected increasing scores and misses that decrease to 0, found others"
         )
     return made

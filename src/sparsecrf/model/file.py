@@ -114,7 +114,7 @@ def to_bytes(parts: Parts, compact: tuple[str, float] | None = None) -> bytes:
     try:
         training = json.dumps(dict(parts.training), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"training record: expected JSON values (null for non-finite numbers), {error}") from error
+        raise InputError(f"training record: expected JSON values (null for non-finite numbers): {error}") from error
     metadata = {
         "start": json.dumps(parts.start),
         "template": json.dumps(template_to_json(parts.template)),
@@ -203,7 +203,7 @@ _OTHERS = {
     b"#mdl#": ("a model of Wapiti", "wapiti"),
     b"version: ": ("a text model of CRF++", "crf++"),
     b"d\0\0\0\0\0\0\0": ("a model of CRF++", "crf++"),
-    b"FILEHEADER = {": ("the dump of a CRFsuite model", "crfsuite"),
+    b"FILEHEADER = {": ("a dump of a CRFsuite model", "crfsuite"),
 }
 
 

@@ -51,7 +51,7 @@ def _format_for(model: Model, source: Source, given: str | None, option: str) ->
         return by_name
     chosen = format_named(given, option)
     if chosen.takes_template != default.takes_template:
-        found = "one with a template" if default.takes_template else "one without"
+        found = "a model with a template" if default.takes_template else "a model without a template"
         needed = "a model with a template" if chosen.takes_template else "a model without a template"
         raise InputError(f"{option}: expected {needed} for {chosen.title} files, found {found}")
     if trained.name == "documents" and chosen.name in ("tokens", "text"):
@@ -67,9 +67,11 @@ def with_hint(error: InputError, format: Format, piece: Piece, option: str = "--
     if piece.line != 1 or isinstance(error, UnsatisfiableError) or (looks := _other(piece.data, format)) is None:
         return error
     if looks.takes_template != format.takes_template:
-        hint = f"this looks like a {looks.title} file, and the model is for {format.title} files"
+        hint = f"this looks like a {looks.title} file, but the model is for {format.title} files"
     else:
-        hint = f"this looks like a {looks.title} file, and was read as a {format.title} file: {option} {looks.name}"
+        hint = (
+            f"this looks like a {looks.title} file, but it was read as a {format.title} file; use {option} {looks.name}"
+        )
     return type(error)(f"{error}; {hint}")
 
 

@@ -76,10 +76,10 @@ class Model(AnsweringModel):
             )
         if (0 if label_parts is None else len(label_parts.names)) != features.n_parts:
             raise InputError(
-                f"label_parts: expected the {features.n_parts} parts of the features, found different ones"
+                f"label_parts: expected the {features.n_parts} parts of the features, found different parts"
             )
         if (() if label_parts is None else label_parts.class_cells) != tuple(features.class_cells):
-            raise InputError("label_parts: expected the classes of the features, found different ones")
+            raise InputError("label_parts: expected the classes of the features, found different classes")
         if label_parts is not None and dense is not None:
             raise InputError("label_parts: not supported with dense columns")
         if vectors is not None and (dense is None or dense.width != vectors.n_dense):

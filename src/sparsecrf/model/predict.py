@@ -61,7 +61,7 @@ def unknown_gold(evaluation: Evaluation, known: Sequence[str]) -> str | None:
     if not counts:
         return None
     n, text = counts.total(), "have gold labels that are not in the model and count as wrong"
-    question = "; was it trained for this task?" if 2 * n > evaluation.tokens else ""
+    question = "; was the model trained for this task?" if 2 * n > evaluation.tokens else ""
     return f"{n:,} of {evaluation.tokens:,} tokens {text}: {listed(counts)}{question}"
 
 

@@ -132,9 +132,9 @@ class TokenCheck:
             return
         hint = ""
         if len(first) == self._n_columns + 1 > 1:
-            hint = ". Is the last one the label? Rows have no label here"
+            hint = ". Is the last column the label? Rows must not contain the label here"
         elif len(first) > 1:
-            hint = ". Is this a list of sequences, where one is expected?"
-            hint += " CRF.from_model(model).predict takes many" if number is None else ""
+            hint = ". Is this a list of sequences instead of a single sequence?"
+            hint += " CRF.from_model(model).predict accepts several sequences" if number is None else ""
         where = "" if number is None else f"sequence {number}, "
         raise InputError(f"{where}position 0: expected {expected}, found {found}{hint}")

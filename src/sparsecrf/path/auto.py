@@ -126,7 +126,7 @@ def choose_penalties(
     start = _mean([weights[penalties] for weights in known]) if warm else None
     advice = None
     if min(errors) > 0 and plan.untried(tried, errors):
-        advice = "this is the end of the searched range: try values beyond it"
+        advice = "rho1 is at the end of the searched range; try values beyond it"
     scored = "by two-fold cross-validation" if dev is None else "on the dev data"
     return Chosen(penalties, start, tried, errors, name_of(error), scored, advice)
 

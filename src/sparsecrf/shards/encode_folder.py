@@ -197,10 +197,10 @@ def _check_replaceable(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder of encoded data or nothing, found a file")
+        raise InputError(f"{folder}: expected a folder with encoded data or a new name, found a file")
     for file in folder.iterdir():
         if not _OURS.fullmatch(file.name) or not file.is_file():
-            raise InputError(f"{folder}: expected a folder of encoded data or nothing, found {file.name!r} in it")
+            raise InputError(f"{folder}: expected a folder with nothing but encoded data, found {file.name!r} in it")
 
 
 @contextmanager

@@ -101,7 +101,7 @@ class CorpusFolder:
         found = corpus.n_sequences, corpus.n_tokens
         if found != (shard.sequences, shard.tokens):
             expected = f"{shard.sequences} sequences with {shard.tokens} tokens in all"
-            raise damaged(self.path, f"{file}: expected {expected}, found {found[0]} with {found[1]}")
+            raise damaged(self.path, f"{file}: expected {expected}, found {found[0]} sequences with {found[1]}")
         return corpus
 
     def _not_as_loaded(self, what: str) -> InputError:
@@ -109,8 +109,8 @@ class CorpusFolder:
         entries = read_manifest(self.path)
         if entries is not None and entries["recipe"] != self.recipe:
             return InputError(
-                f"{self.path}: expected the folder as it was when this run began, found one that another run has "
-                "rebuilt since, from other data or with other options; give each run its own folder"
+                f"{self.path}: expected the folder to be unchanged since this run began, found a folder that another "
+                "run has rebuilt from other data or with other options; give each run its own folder"
             )
         return damaged(self.path, what)
 

@@ -125,7 +125,7 @@ class Checkpoint:
         numbers = ngrams.numbers(table)
         if not np.array_equal(numbers, ngrams.numbering.first_ngram + np.arange(len(numbers))):
             raise InputError(
-                f"{self.path}: these TrainingData contain label n-grams from another run; create new TrainingData"
+                f"{self.path}: this TrainingData object contains label n-grams from another run; create a new object"
             )
 
     def _check_run(self, found: Any) -> None:

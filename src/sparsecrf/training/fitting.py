@@ -157,7 +157,7 @@ def fit(
     if isinstance(init, Fit):
         check_same_vocabulary("init", init.corpus, corpus)
         if init.parts != prepared.parts:
-            raise InputError("init: expected a fit with the same label parts, found one with different parts")
+            raise InputError("init: expected a fit with the same label parts, found a fit with different parts")
     held_out = _dev(corpus, dev, patience, threads, prepared, prior)
     keeper = resumed = None
     if checkpoint is not None:

@@ -37,9 +37,9 @@ def remark_on_sizes(data: Dataset) -> str | None:
         (data.vocabulary.attributes[int(x)], f"{sizes[x]:.2g}") for x in (np.nanargmin(sizes), np.nanargmax(sizes))
     )
     return (
-        f"values of very different sizes: those of {small!r} are about {least}, those of {large!r} about {most}, and "
-        "the penalty all but ignores large ones and suppresses small ones; divide each attribute's values by their "
-        "usual size, such as their standard deviation"
+        f"attribute values differ greatly in size: the values of {small!r} are about {least} and the values of "
+        f"{large!r} about {most}. The penalty hardly affects attributes with large values and suppresses attributes "
+        "with small values; divide the values of each attribute by their usual size, such as their standard deviation"
     )
 
 

@@ -72,7 +72,7 @@ def test_wrong_values(name, value, expected):
 def test_wrong_data(tmp_path):
     trainer = Trainer(verbose=False)
     for x, y, expected in [
-        (XSEQ, YSEQ[:2], "expected as many labels as items, found 5 items, 2 labels"),
+        (XSEQ, YSEQ[:2], "expected as many labels as items, found 5 items and 2 labels"),
         (XSEQ[:1], [None], "expected labels to be text, found NoneType None"),
         ([{"a": None}], ["x"], "position 0: expected an attribute's value"),
     ]:
@@ -126,7 +126,7 @@ def test_without_data(tmp_path, algorithm, held_out):
             trainer.append(XSEQ, YSEQ, 2)
         path = tmp_path / package.__module__
         if package is Trainer:
-            with pytest.warns(UserWarning, match="no sequences to train on.* append some") as warned:
+            with pytest.warns(UserWarning, match="no sequences to train on.* call append first") as warned:
                 trainer.train(path, holdout=holdout, format="crfsuite")
             assert [w.filename for w in warned] == [__file__]
         else:
@@ -314,7 +314,7 @@ def test_tagger_errors(path, tmp_path):
         for t in (-1, 5):
             with pytest.raises(ValueError, match=f"expected 0 to 4, found {t}"):
                 tagger.marginal("sunny", t)
-        with pytest.raises(ValueError, match="expected 5, one per item, found 1"):
+        with pytest.raises(ValueError, match="expected 5 labels, one per item, found 1"):
             tagger.probability(["sunny"])
 
 
@@ -336,5 +336,5 @@ def test_models_with_a_template_are_refused(tmp_path):
     model = Model.from_weights(["a", "b"], {("U:x", "a"): 1.0})
     model = Model(model.vocabulary, model.features, model.w, template=Template("U:%x[0,0]\n"))
     model.save(tmp_path / "model")
-    with pytest.raises(InputError, match="found one with a template: use sparsecrf"):
+    with pytest.raises(InputError, match="found a model with a template; use sparsecrf"):
         Tagger().open(tmp_path / "model")

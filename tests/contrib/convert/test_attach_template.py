@@ -94,7 +94,7 @@ def test_what_does_not_fit(path):
         attach_template(model, TEMPLATE.replace("Ubias\n", ""), rename=RENAME)
     with pytest.raises(InputError, match=r"no line generates 3 of them, such as .*'BOS'.*rename="):
         attach_template(model, TEMPLATE)
-    with pytest.raises(InputError, match="expected a line B, because"):
+    with pytest.raises(InputError, match="expected a B line, because"):
         attach_template(model, TEMPLATE.replace("\nB\n", "\n"), rename=RENAME)
     with pytest.raises(InputError, match="expected distinct attributes, found 'Ubias' twice"):
         attach_template(model, TEMPLATE, rename={**RENAME, "EOS": "bias"})

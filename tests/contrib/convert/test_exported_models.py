@@ -114,11 +114,11 @@ def with_template(text, *names, **options):
 @pytest.mark.parametrize(
     ("tool", "model", "expected"),
     [
-        ("wapiti", with_template(None, "w"), "expected a model with a template, found one without"),
-        ("wapiti", with_template("U:%x[-1,0]\n", "U:a"), "trained with --recipe boundary=wapiti, found one with crf"),
+        ("wapiti", with_template(None, "w"), "expected a model with a template, found a model without"),
+        ("wapiti", with_template("U:%x[-1,0]\n", "U:a"), "trained with --recipe boundary=wapiti, found boundary=crf"),
         ("crf++", with_template("u:%x[1,0]\n", "u:a", boundary="wapiti"), "trained with --recipe boundary=crf"),
         ("wapiti", with_template('U:%m[0,0,".$"]\n', "U:a"), "expected a model trained with --recipe bytes=true"),
-        ("wapiti", with_template("U:%x[0,0]\nu:%x[0,0]\n", "U:a"), "begin with U or with u, found both"),
+        ("wapiti", with_template("U:%x[0,0]\nu:%x[0,0]\n", "U:a"), "begin with U or all begin with u, found both"),
         ("wapiti", with_template("U:start:%x[0,0]\n", "U:start:a"), "with the prefix reserved for Wapiti"),
         ("crf++", with_template("U*:%x[0,0]\n*:%x[0,0]\n", "*:a"), "with the prefix reserved for CRF"),
         ("crf++", with_template("U:%X[0,0]\n", "U:a"), "found %X.0,0. in 'U:%X.0,0.'"),

@@ -79,7 +79,7 @@ def test_drawn(crf, tmp_path):
 @needs_pictures
 def test_drawn_without_any():
     display = LabelStringsDisplay.from_estimator(CRF(rho1=0.3).fit(*sentences())).plot()
-    assert "no weight has three labels" in display.axes_[1].texts[0].get_text()
+    assert "no weights for three or more labels" in display.axes_[1].texts[0].get_text()
     with pytest.raises(InputError, match="by_length: expected at least one number"):
         LabelStringsDisplay([LabelString(("a", "b", "c"), 1, 1.0, 0.0)], [])
 

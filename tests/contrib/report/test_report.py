@@ -74,7 +74,7 @@ def test_percentages_of_bounds_are_rounded_up(percent, text):
 def test_the_certificate_in_words():
     made = certificate(TRAINING)
     assert (made.headline, made.good) == ("Training objective within 0.041 % of its optimum", True)
-    assert "below 99.96; these have 100." in made.detail
+    assert "below 99.96; these weights reach 100." in made.detail
     assert certificate({**TRAINING, "gap": 20.0}).headline == "Training objective within 25 % of its optimum"
     assert not certificate({**TRAINING, "gap": 20.0}).good
     assert certificate({**TRAINING, "gap": 99.0}).headline == "No useful bound yet"

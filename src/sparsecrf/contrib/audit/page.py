@@ -30,10 +30,10 @@ _PAGE = """<!DOCTYPE html>
 <main id="main">
 <section>
 <h1><span class="eyebrow">Audit</span> <bdi>{name}</bdi></h1>
-<p class="note">The {n} most suspicious labels of {tokens} tokens in {sequences} sequences{missing}. Each was judged by
-a model that was trained without its sequence. "Alone" is the marginal probability of the label, and "given the others"
-is its probability if all other labels of the sequence are right. The tables show what each attribute adds to the scores
-of the two labels, after the given label of the previous token.</p>
+<p class="note">The {n} most suspicious labels among {tokens} tokens in {sequences} sequences{missing}. Each label was
+judged by a model that was trained without its sequence. "Alone" is the marginal probability of the label, and "given
+the others" is its probability if all other labels of the sequence are correct. The tables show what each attribute adds
+to the scores of the two labels, after the given label of the previous token.</p>
 <div class="hero">
 {suspects}
 </div>

@@ -98,7 +98,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     ) -> CRF:
         """Train on sequences X with labels y; dev sequences are evaluated at every iteration (`training_log_`)."""
         if (X_dev is None) != (y_dev is None):
-            raise InputError("dev data: expected both X_dev and y_dev, found only one")
+            raise InputError("dev data: expected both X_dev and y_dev, found only one of them")
         trainer = self._trainer()
         for group, (xs, ys) in enumerate([(X, y), (X_dev, y_dev)]):
             if xs is not None and ys is not None:

@@ -140,7 +140,7 @@ class Data:
         items, labels = tokens(xseq), [text_of(y, where) if isinstance(y, bytes) else y for y in yseq]
         if len(items) != len(labels):
             raise InputError(
-                f"{where}: expected as many labels as items, found {len(items)} items, {len(labels)} labels"
+                f"{where}: expected as many labels as items, found {len(items)} items and {len(labels)} labels"
             )
         for label in labels:  # the encoder would read None as a missing label
             if not isinstance(label, str):

@@ -44,14 +44,16 @@ class Option:
 
 _FEATURES = [
     Option("feature.minfreq", 0.0, "The minimum count (sum of values) of a feature in the training data."),
-    Option("feature.possible_states", False, "All attributes with all labels, not only those seen together."),
-    Option("feature.possible_transitions", False, "All label pairs, not only those seen."),
+    Option(
+        "feature.possible_states", False, "Use all pairs of attributes and labels, not only those seen in training."
+    ),
+    Option("feature.possible_transitions", False, "Use all label pairs, not only those seen in training."),
 ]
 _C2 = Option("c2", 1.0, "Coefficient for L2 regularization: c2 |w|^2, rho2 = 2 c2.", at_least=0)
 _PERIOD = Option("period", 10, "The number of iterations over which `delta` is tested (0 for never).", at_least=0)
 _DELTA = "Training stops when the objective has improved by less than this fraction over `period` iterations."
 _EPOCHS = Option("max_iterations", 100, "The maximum number of iterations.", at_least=0)
-_MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss of a sequence is below this.", at_least=0)
+_MEAN_LOSS = Option("epsilon", 0.0, "Training stops when the mean loss per sequence is below this value.", at_least=0)
 _NO_MEANING = "Accepted but ignored: it configures CRFsuite's own solver."
 _LINESEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
@@ -64,8 +66,13 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
             Option("c1", 0.0, "Coefficient for L1 regularization: c1 |w|_1, rho1 = c1.", at_least=0),
             _C2,
             Option("max_iterations", 2147483647, "The maximum number of iterations (0 for no maximum).", at_least=0),
-            Option("num_memories", 6, "The memory of L-BFGS if c1 = c2 = 0; ignored otherwise."),
-            Option("epsilon", 1e-5, "Training also stops within epsilon/100 of the optimum (relative).", at_least=0),
+            Option("num_memories", 6, "The number of steps that L-BFGS stores if c1 = c2 = 0; ignored otherwise."),
+            Option(
+                "epsilon",
+                1e-5,
+                "Training also stops at a relative distance of epsilon/100 from the optimum.",
+                at_least=0,
+            ),
             _PERIOD,
             Option("delta", 1e-5, _DELTA, at_least=0),
             Option("linesearch", "MoreThuente", _NO_MEANING, choices=_LINESEARCHES),
@@ -86,21 +93,23 @@ ALGORITHMS: dict[str, dict[str, Option]] = {
         "averaged-perceptron": [
             *_FEATURES,
             _EPOCHS,
-            Option("epsilon", 0.0, "Training stops when the mean share of wrong labels is below this.", at_least=0),
+            Option(
+                "epsilon", 0.0, "Training stops when the mean share of wrong labels is below this value.", at_least=0
+            ),
         ],
         "passive-aggressive": [
             *_FEATURES,
-            Option("type", 1, "The update rule. 0: without slack, 1: PA-I, 2: PA-II.", choices=(0, 1, 2)),
-            Option("c", 1.0, "Aggressiveness; for type 1, the largest step.", at_least=0),
-            Option("error_sensitive", True, "The margin is the square root of the number of wrong labels, not 1."),
-            Option("averaging", True, "The weights are averaged over all steps."),
+            Option("type", 1, "The update rule: 0 (without slack), 1 (PA-I) or 2 (PA-II).", choices=(0, 1, 2)),
+            Option("c", 1.0, "The aggressiveness; for type 1, the maximum step size.", at_least=0),
+            Option("error_sensitive", True, "Use the square root of the number of wrong labels as the margin, not 1."),
+            Option("averaging", True, "Average the weights over all steps."),
             _EPOCHS,
             _MEAN_LOSS,
         ],
         "arow": [
             *_FEATURES,
-            Option("variance", 1.0, "The variance of every weight at the beginning.", at_least=0),
-            Option("gamma", 1.0, "The resistance of weights to changes.", at_least=0),
+            Option("variance", 1.0, "The initial variance of every weight.", at_least=0),
+            Option("gamma", 1.0, "The resistance of the weights to change.", at_least=0),
             _EPOCHS,
             _MEAN_LOSS,
         ],

@@ -108,7 +108,7 @@ class Tagger:
                 model = Model.from_bytes(content)
             except InputError as error:
                 raise InputError(
-                    f"{source}: expected a model of sparsecrf or CRFsuite, found none ({error})"
+                    f"{source}: expected a sparsecrf or CRFsuite model, found another file ({error})"
                 ) from error
             self.use(model)
         self._size = len(content)
@@ -124,9 +124,13 @@ class Tagger:
     def use(self, model: Model) -> None:
         """Use a model that is already in memory."""
         if model.template is not None:
-            raise InputError("tagger: expected a model of attributes, found one with a template: use sparsecrf.Model")
+            raise InputError(
+                "tagger: expected a model without a template, found a model with a template; use sparsecrf.Model"
+            )
         if model.dense is not None:
-            raise InputError("tagger: expected a model of attributes, found one with vectors: use sparsecrf.Model")
+            raise InputError(
+                "tagger: expected a model without vectors, found a model with vectors; use sparsecrf.Model"
+            )
         self.close()
         self._model = model
 
@@ -208,7 +212,7 @@ class Tagger:
         ids = np.array([self._label_id(y) for y in yseq], dtype=np.int32)
         length = 0 if self._corpus is None else self._corpus.n_tokens
         if len(ids) != length:
-            raise InputError(f"labels: expected {length}, one per item, found {len(ids)}")
+            raise InputError(f"labels: expected {length} labels, one per item, found {len(ids)}")
         if self._chain is None or self._corpus is None:
             return 1.0
         return float(np.exp(self._chain.span_log_prob(self._corpus, 0, 0, ids)))

@@ -154,7 +154,7 @@ class BaseTrainer:
             self._tell(training_log.of_iteration(info, self._algorithm), info)
 
         if corpus is None:
-            words = "training: no sequences to train on, so the model has no weights: append some"
+            words = "training: no sequences to train on, so the model contains no weights; call append first"
             warnings.warn(words, stacklevel=2)
             found = Found("no data" if self._algorithm == "lbfgs" else "max_iter", _without_weights)
         elif self._algorithm in RULES:

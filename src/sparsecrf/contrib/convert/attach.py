@@ -56,7 +56,7 @@ def attach_template(
 def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) -> None:
     """Raise for attributes and transitions that no line generates."""
     if has_transitions and not any(line.text == "B" for line in lines):
-        raise InputError("template: expected a line B, because the model has transitions, found none")
+        raise InputError("template: expected a B line, because the model contains transitions, found none")
     patterns = [
         "".join(re.escape(part) if isinstance(part, str) else ".*" for part in line.parts)[1:]
         for line in lines
@@ -67,5 +67,5 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
             f"template: expected lines that generate every attribute of the model; no line generates {len(unknown)} of "
-            f"them, such as {shown}: add lines, or map them with rename= to the names that the template generates"
+            f"them, such as {shown}: add lines, or use rename= to map attributes to names that the template generates"
         )

@@ -127,7 +127,7 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     first = sizes.cumsum() - sizes
     if (n := int(sizes.sum())) > _MOST_WEIGHTS:
         raise InputError(
-            f"CRF++ stores a weight for every label (pair) of an attribute: expected at most 2^31, found {n:,}"
+            f"CRF++ stores a weight for every label (pair) of an attribute: expected at most 2^31 weights, found {n:,}"
         )
     w = np.zeros(n)
     x, y = made.unigram.T
@@ -144,7 +144,9 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     for name in (*model.labels, *made.lines, *made.attributes):
         if not name or len(charset.raw(name)) > _LONGEST_LINE - 12 or any(blank in name for blank in " \t\n\r"):
             expected = "text of at most 8 kB without whitespace"
-            raise InputError(f"text models of CRF++ have one name per line: expected {expected}, found {name[:60]!r}")
+            raise InputError(
+                f"text models of CRF++ contain one name per line: expected {expected}, found {name[:60]!r}"
+            )
     text = b"".join(b"".join(charset.raw(line) + b"\n" for line in part) + b"\n" for part in parts)
     return text + "".join(f"{v!r}\n" for v in w.tolist()).encode()
 

@@ -49,7 +49,7 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
     units = np.frombuffer(data, dtype=[("base", "<i4"), ("check", "<u4")], count=trie_size // 8, offset=at)
     w = cost_factor * np.frombuffer(data, dtype="<f4", count=n, offset=at + trie_size).astype(np.float64)
     if not np.isfinite(w).all():
-        raise InputError(f"{source}: expected finite weights, found infinite ones or NaN")
+        raise InputError(f"{source}: expected finite weights, found infinite weights or NaN")
     names, first = [], []
     room = most = _MOST_TIMES * len(data)
     for raw, number in _entries(units["base"], units["check"], source):
@@ -71,12 +71,12 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
 def _strings(data: bytes, at: int, where: str, charset: Charset) -> tuple[list[str], int]:
     """Strings that end with NUL, and the position after the last one."""
     if len(data) < at + _SIZE.size:
-        raise InputError(f"{where}: expected their size at byte {at}, found the end of the file")
+        raise InputError(f"{where}: expected the size of the section at byte {at}, found the end of the file")
     begin = at + _SIZE.size
     end = begin + _SIZE.unpack_from(data, at)[0]
     raw = data[begin:end]
     if len(data) < end or (raw and raw[-1] != 0):
-        raise InputError(f"{where}: expected {end - begin} bytes at byte {begin}, found fewer")
+        raise InputError(f"{where}: expected {end - begin} bytes from byte {begin} on, found fewer")
     return [text_of(text, where, charset) for text in raw.split(b"\0") if text], end
 
 

@@ -107,7 +107,9 @@ def _from_tables(source: str, labels: StringTable, attributes: StringTable, stat
 
 def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[Any, ...]:
     if at + layout.size > len(data):
-        raise InputError(f"{where}: expected {layout.size} bytes at {at}, found the end of the file at {len(data)}")
+        raise InputError(
+            f"{where}: expected {layout.size} bytes at byte {at}, found the end of the file at {len(data)}"
+        )
     return layout.unpack_from(data, at)
 
 
@@ -117,9 +119,11 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
 
     chunk, _, _, order, n_links, links = _unpack(CQDB, data, at, where)
     if chunk != b"CQDB" or order != BYTE_ORDER or n_links < n:
-        raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links}")
+        raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links} strings")
     if at + links + 4 * n > len(data):
-        raise InputError(f"{where}: expected {n} offsets at {at + links}, found the end of the file at {len(data)}")
+        raise InputError(
+            f"{where}: expected {n} offsets at byte {at + links}, found the end of the file at {len(data)}"
+        )
     raw = np.frombuffer(data, np.uint8)
     links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
     begin = at + links_of + 8  # start of each string, after its id and length
@@ -131,10 +135,10 @@ def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
     wrong |= raw[np.where(wrong, 0, inside + length - 1)] != np.where(wrong, raw[0], 0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{where}: expected string {k} at {at + int(links_of[k])}, found damaged data")
+        raise InputError(f"{where}: expected string {k} at byte {at + int(links_of[k])}, found damaged data")
     ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
     if ends[-1] > len(data):  # without this check, a file could request a hundred times its size in memory
-        raise InputError(f"{where}: expected separate strings, found overlapping ones")
+        raise InputError(f"{where}: expected separate strings, found overlapping strings")
     text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
     try:
         return StringTable.from_arrays(text, ends)
@@ -211,20 +215,20 @@ def as_written(model: Model) -> Written:
     import numpy as np
 
     if model.dense is not None:
-        raise InputError("CRFsuite models cannot contain vectors, but this model has some")
+        raise InputError("CRFsuite models cannot contain vectors, but this model does")
     small = model.without_parts().compacted()
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
     for x in sorted(set(small.features.bigram_attribute.tolist())):
         if names[x] not in plain:
             raise InputError(
-                f"CRFsuite models support only plain transitions: expected no others, found some of {names[x]!r}"
+                f"CRFsuite models support only plain transitions, found transition weights for attribute {names[x]!r}"
             )
     if matrix[Y].any():
         found = small.labels[int(abs(matrix[Y]).argmax())]
         raise InputError(
-            f"CRFsuite models have no start label: expected no weights after it, found one of {found!r}; train with "
-            "--no-start"
+            f"CRFsuite models have no start label: expected no weights for it, found a weight for label {found!r}; "
+            "train with --no-start"
         )
     if small.features.n_ngram:
         n = small.features.n_ngram
@@ -245,7 +249,7 @@ def to_dump(model: Model) -> str:
     labels, attributes, states, transitions = as_written(model)
     for name in (*labels, *attributes):
         if "\n" in name:
-            raise InputError(f"dumps of CRFsuite models have one name per line: expected one line, found {name!r}")
+            raise InputError(f"dumps of CRFsuite models contain one name per line: expected one line, found {name!r}")
     cells = {
         "TRANSITIONS": [f"  (1) {labels[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(transitions)],
         "STATE_FEATURES": [f"  (0) {attributes[a]} --> {labels[b]}: {_decimal(w)}" for a, b, w in _rows(states)],

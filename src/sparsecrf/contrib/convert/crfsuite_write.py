@@ -91,7 +91,7 @@ def _strings(names: list[str]) -> bytes:
     encoded = [name.encode() + b"\0" for name in names]
     for name in encoded:
         if b"\0" in name[:-1]:
-            raise InputError(f"names in CRFsuite models cannot contain NUL, found one in {name[:-1]!r}")
+            raise InputError(f"names in CRFsuite models cannot contain NUL, found NUL in {name[:-1]!r}")
     lengths = np.array([len(name) for name in encoded], dtype=np.int64)
     data_begin = CQDB.size + 8 * _TABLES
     ends = np.cumsum(lengths + 8)

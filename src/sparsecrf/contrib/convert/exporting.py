@@ -60,10 +60,11 @@ def exported(model: Model, tool: Tool) -> Exported:
 
     if model.template is None:
         raise InputError(
-            f"{tool.name} models generate attributes from columns: expected a model with a template, found one without"
+            f"{tool.name} models generate attributes from columns: expected a model with a template, found a model "
+            "without a template"
         )
     if model.dense is not None:
-        raise InputError(f"{tool.name} models cannot contain vectors, but this model has some")
+        raise InputError(f"{tool.name} models cannot contain vectors, but this model does")
     small = model.without_parts().compacted()
     if small.features.n_ngram:
         n = small.features.n_ngram
@@ -100,7 +101,7 @@ def _check_letters(names: StringTable, attributes: Any, letters: str, what: str)
     for x in dict.fromkeys(attributes.tolist()):
         if names[x][:1] not in tuple(letters):
             expected = f"attributes with weights of {what} to begin with {', '.join(letters[:-1])} or {letters[-1]}"
-            raise InputError(f"expected {expected}, as lines of templates do, found {names[x]!r:.60}")
+            raise InputError(f"expected {expected}, as template lines do, found {names[x]!r:.60}")
 
 
 class _Ids:
@@ -125,7 +126,9 @@ class _Ids:
         found, old, at_start = self._known.setdefault(name, (len(self.names), x, start))
         if (old, at_start) != (x, start):
             both = f"{self._old_name(old)!r} and {self._old_name(x)!r}"
-            raise InputError(f"expected attributes that stay distinct, found {both}, which would both be {name!r}")
+            raise InputError(
+                f"expected attributes that stay distinct, found {both}, which would both be named {name!r}"
+            )
         if found == len(self.names):
             self.names.append(name)
         return found
@@ -141,7 +144,7 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
     if template.boundary != tool.boundary and (line := _first(lines, lambda macro: macro.leaves)):
         raise InputError(
             f"template, line {line.text!r}: {tool.name} names cells beyond the ends of a sequence differently; "
-            f"expected a model trained with --recipe boundary={tool.boundary}, found one with {template.boundary}"
+            f"expected a model trained with --recipe boundary={tool.boundary}, found boundary={template.boundary}"
         )
     letters = {str(line.parts[0])[0] for line in lines}
     if not letters.isdisjoint("Tt"):
@@ -150,7 +153,9 @@ def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
         )
     for pair in ("Uu", "Bb"):
         if letters >= set(pair):
-            raise InputError(f"template: expected lines that begin with {pair[0]} or with {pair[1]}, found both")
+            raise InputError(
+                f"template: expected lines that all begin with {pair[0]} or all begin with {pair[1]}, found both"
+            )
     reserved = [tool.unigram + _START] + ([] if tool.has_both or "*" not in letters else ["U*", "B*"])
     for line in lines:
         text = line.text[0].upper() + line.text[1:]

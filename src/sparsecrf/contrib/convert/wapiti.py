@@ -208,7 +208,7 @@ def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     if template is not None and not template.bytes and _has_expressions(template):
         raise InputError(
             "template: Wapiti matches regular expressions against bytes: expected a model trained with --recipe "
-            "bytes=true, found one that matches them against characters"
+            "bytes=true, found a model that matches them against characters"
         )
     made, Y = exported(model, _TOOL), len(model.labels)
     kinds = _kinds(made.attributes, "model")

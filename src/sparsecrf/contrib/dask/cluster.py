@@ -92,12 +92,12 @@ class Cluster:
             self.lost.raise_again()
             return last.result(timeout=self.timeout)
         except KilledWorker as error:
-            reason = (
-                f"{error.task}: several workers died one after another while running it; is there too little memory?"
-            )
+            reason = f"several workers died one after another while running {error.task}; is there too little memory?"
             raise ClusterError(f"{self}: {reason}") from None
         except _CANCELLED as error:
-            raise ClusterError(f"{self}: lost in the middle of a pass ({error or type(error).__name__})") from None
+            raise ClusterError(
+                f"{self}: the workers were lost in the middle of a pass ({error or type(error).__name__})"
+            ) from None
         except TIMED_OUT:
             raise ClusterError(f"{self}: expected an answer within {self.timeout:g} s, found none") from None
         except (OSError, RuntimeError) as error:

@@ -169,7 +169,9 @@ class _Batch:
         Z = alpha[:, self.n, self.m]
         if not Z.all():
             k = self.order[int(np.argmin(Z))]
-            raise InputError(f"word {k}: expected phonemes that its letters can produce, found probability 0")
+            raise InputError(
+                f"word {k}: expected phonemes that the letters can produce, found phonemes with probability 0"
+            )
         expected = [
             alpha[:, :-1, : self.m + 1 - length] * s_l * beta[:, 1:, length:] / Z[:, None, None]
             for length, s_l in enumerate(s)

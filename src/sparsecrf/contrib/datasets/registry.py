@@ -55,7 +55,7 @@ def _files(base: str, *files: tuple[str, int, str]) -> tuple[Source, ...]:
 
 #: The letters around the labelled one, alone and joined.
 _LETTERS = """\
-# letters within four of this one, pairs and triples that touch it, plain transitions
+# letters at most four positions away, letter n-grams and plain transitions
 U:l-4=%x[-4,0]
 U:l-3=%x[-3,0]
 U:l-2=%x[-2,0]
@@ -79,7 +79,7 @@ B
 
 #: The words around the labelled one, and its own shape.
 _WORDS = """\
-# words within two of this one, its first and last letters, what kinds of characters it has, plain transitions
+# words at most two positions away, prefixes, suffixes, kinds of characters and plain transitions
 U:w-2=%X[-2,0]
 U:w-1=%X[-1,0]
 U:w+0=%X[0,0]
@@ -119,7 +119,7 @@ REGISTRY = (
     ),
     DataSet(
         name="wnut17",
-        what="English named entities that are new or rare: comments, posts, tweets",
+        what="new or rare named entities in English comments, posts and tweets",
         columns="token entity",
         licence="CC-BY-4.0",
         home="https://github.com/leondz/emerging_entities_17",
@@ -134,7 +134,7 @@ REGISTRY = (
     ),
     DataSet(
         name="ud-english-atis",
-        what="English questions about flights, parts of speech (UD 2.17)",
+        what="English questions about flights, labelled with parts of speech (UD 2.17)",
         columns="form upos",
         licence="CC-BY-SA-4.0",
         home="https://github.com/UniversalDependencies/UD_English-Atis",
@@ -149,7 +149,7 @@ REGISTRY = (
     ),
     DataSet(
         name="ud-afrikaans-afribooms",
-        what="Afrikaans government documents, fine parts of speech (UD 2.18)",
+        what="Afrikaans government documents, labelled with fine-grained parts of speech (UD 2.18)",
         columns="form upos xpos",
         licence="CC-BY-SA-4.0",
         home="https://github.com/UniversalDependencies/UD_Afrikaans-AfriBooms",

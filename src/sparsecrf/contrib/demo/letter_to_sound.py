@@ -43,7 +43,7 @@ INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkati
 
 NEXT = {
     "the whole dictionary, aligned, as column files": "sparsecrf data fetch cmudict -o cmu",
-    "a model of all words (minutes)": "sparsecrf train cmu/train.txt -t cmu/template.txt -m sounds.safetensors",
+    "a model of all words (takes minutes)": "sparsecrf train cmu/train.txt -t cmu/template.txt -m sounds.safetensors",
     "its errors": "sparsecrf eval cmu/test.txt -m sounds.safetensors",
 }
 

@@ -48,7 +48,7 @@ def path_table(fits: Iterable[Fit], errors: Sequence[float], chosen: int, consol
     falls, then rises."""
     full = "\u2588" if console.encoding.lower().startswith("utf") else "#"
     columns = ("rho1", "weights", "objective", "gap", "dev error")
-    made = table("Regularisation path, each fit starting from the last", *columns, "", numbers=columns)
+    made = table("Regularisation path, with each fit starting from the previous one", *columns, "", numbers=columns)
     for k, (fit, error) in enumerate(zip(fits, errors, strict=True)):
         row = (f"{fit.rho1:.3g}", f"{len(fit.w):,}", f"{fit.objective:,.0f}", f"{fit.gap:.2g}", f"{error:.2f} %")
         made.add_row(*row, Text(full * round(0.25 * error), "bold green" if k == chosen else "blue"))

@@ -37,7 +37,7 @@ def run(sequences: int, seed: int, folder: Path) -> None:
     dev = hmm.sample(TRAINING_SEQUENCES, rng)
     console.print(
         f"{len(X):,} sequences of {hmm.length} symbols ({' '.join(hmm.symbols)}), each with a hidden label\n"
-        f"({' '.join(hmm.labels)}). E and F both mostly emit e: only a preceding A tells them apart."
+        f"({' '.join(hmm.labels)}). E and F both mostly emit e; only a preceding A tells them apart."
     )
     with path_progress(N_RHO) as callback:
         found = path(corpus, n_rho=N_RHO, rho_min_ratio=1e-3, rho2=0.01, gap=1e-3, threads=1, callback=callback)

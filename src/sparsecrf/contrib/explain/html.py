@@ -42,8 +42,7 @@ def sequence_html(explained: SequenceExplanation) -> str:
     ]
     head = ("token", "label", "P", "runner-up", "margin", "path margin", "contributions")
     return _page(
-        f"P(labels) {explained.probability:.4g}, score {explained.score:.6g}. "
-        "Tokens are shaded where their label is doubtful.",
+        f"P(labels) {explained.probability:.4g}, score {explained.score:.6g}. Tokens with doubtful labels are shaded.",
         _table(head, rows),
     )
 

@@ -111,7 +111,7 @@ class ConvergenceDisplay(Display):
             raise InputError(f"x: expected one of {', '.join(AXES)}, found {x!r}")
         for name in panels or ():
             if name not in PANELS:
-                raise InputError(f"panels: expected some of {', '.join(PANELS)}, found {name!r}")
+                raise InputError(f"panels: expected names from {', '.join(PANELS)}, found {name!r}")
         if panels is None:
             panels = [q for q in _DEFAULT if any(len(self.curve(name, q, x)[0]) for name in self.histories)]
         size = (COLUMN, 0.5 + 1.15 * len(panels))

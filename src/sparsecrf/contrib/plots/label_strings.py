@@ -60,6 +60,6 @@ class LabelStringsDisplay(ModelDisplay):
         panel.axvline(0, color="black", linewidth=0.6)
         panel.set_yticks(list(places), [printable(" ".join(s.labels), _LONGEST) for s in self.strings])
         panel.set_ylim(max(1, len(self.strings)) - 0.5, -0.5)
-        panel.set_xlabel("sums of positive and of negative weights")
+        panel.set_xlabel("sums of positive and negative weights")
         if not self.strings:
-            panel.text(0.5, 0.5, "no weight has three labels or more", ha="center", transform=panel.transAxes)
+            panel.text(0.5, 0.5, "no weights for three or more labels", ha="center", transform=panel.transAxes)

@@ -35,7 +35,7 @@ class TradeoffDisplay(Display):
             x, y = np.asarray(active, float), np.asarray(values, float)
             if x.ndim != 1 or x.shape != y.shape:
                 raise InputError(
-                    f"{name}: expected two lists of equal length (numbers of features, values), found shapes "
+                    f"{name}: expected two lists of equal length (numbers of features and values), found shapes "
                     f"{x.shape} and {y.shape}"
                 )
             order = np.argsort(x, kind="stable")

@@ -104,7 +104,7 @@ class WeightsDisplay(ModelDisplay):
                 first_column, last_row = k % across == 0, k // across == down - 1
                 named.append((panel, rows if first_column else [], self.labels if last_row else []))
                 if first_column:
-                    panel.set_ylabel(what if share == 1 else f"{what} (a row: the largest of {share})")
+                    panel.set_ylabel(what if share == 1 else f"{what} (each row is the largest of {share})")
                 if last_row:
                     panel.set_xlabel("label")
             name_panels(named, share)

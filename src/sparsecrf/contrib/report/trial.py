@@ -26,11 +26,11 @@ def runtime(model: str = "MODEL") -> bytes:
     else:
         where = str(files("sparsecrf.contrib.report") / "page" / RUNTIME)
         remedy = (
-            "this installation has no WebAssembly. To try the model in a browser anyway, run\n"
+            "this installation does not include the WebAssembly build. To try the model in a browser anyway, run\n"
             '    pip install "sparsecrf[serve]"\n'
             f"    sparsecrf serve {model}\n"
-            "and open http://127.0.0.1:8000/. For a page that needs no server, use a wheel of a release, or run `make "
-            f"wasm` (with Emscripten) in a copy of the repository, or name a file with ${VARIABLE}"
+            "and open http://127.0.0.1:8000/. For a page that needs no server, install a released wheel, run `make "
+            f"wasm` (with Emscripten) in a copy of the repository, or set ${VARIABLE} to the path of sparsecrf.wasm"
         )
     try:
         with open(where, "rb") as file:
@@ -42,11 +42,13 @@ def runtime(model: str = "MODEL") -> bytes:
 def trial_data(model: Model, example: str) -> dict[str, Any]:
     """The input of page/inside.js. `example` is labelled first."""
     if model.needs_vectors:
-        raise InputError("--try: expected a model that contains word vectors, found one whose tokens come with vectors")
+        raise InputError(
+            "--try: expected a model that contains word vectors, found a model whose tokens come with vectors"
+        )
     if model.vectors is not None and model.vectors.origin is not None:
-        raise InputError("--try: expected a model that contains word vectors, found one that refers to files")
+        raise InputError("--try: expected a model that contains word vectors, found a model that refers to files")
     if model.template is not None and any(getattr(one, "path", None) is not None for one in model.template.resources):
-        raise InputError("--try: expected a model that contains its resources, found one that refers to files")
+        raise InputError("--try: expected a model that contains its resources, found a model that refers to files")
     return {
         "wasm": _packed(runtime()),
         "model": _packed(model.to_bytes()),

@@ -35,31 +35,40 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     if "imported_from" in training:
         return Certificate("No certificate", f"The weights were imported from {training['imported_from']}.", False)
     if "certificate" in training:
-        detail = f"Certificate {training['certificate']}. Its probabilities are normalised scores, not estimates."
+        detail = (
+            f"Certificate: {training['certificate']}. The model's probabilities are normalised scores, not estimates."
+        )
         return Certificate("Not a likelihood model", detail, False)
     if objective is None:
         return Certificate("No certificate", "The file does not record how the model was trained.", False)
-    near = "" if kkt is None else f" The relative KKT residual is {kkt:.1e}: 0 at the optimum, 1 at the start."
+    near = "" if kkt is None else f" The relative KKT residual is {kkt:.1e} (0 at the optimum, 1 at the start)."
     if gap is None:
         return Certificate(
             "No bound on the distance to the optimum",
-            f"Some training labels were missing; no bound is known for that case.{near}",
+            f"No bound is available, because some training labels were missing.{near}",
             False,
         )
     if gap <= 0:
-        return Certificate("Training objective at its optimum", f"The duality gap is zero to rounding.{near}", True)
+        return Certificate("Training objective at its optimum", f"The duality gap is zero up to rounding.{near}", True)
     share = share_above(objective, gap)
-    bound = f"No weights have an objective below {objective - gap:,.6g}; these have {objective:,.6g}."
+    bound = f"No weights reach an objective below {objective - gap:,.6g}; these weights reach {objective:,.6g}."
     if share <= _LOOSE:
         return Certificate(f"Training objective within {rounded_up(100 * share)} % of its optimum", bound + near, True)
     remaining = number(training, "remaining")
     if remaining is not None and remaining < gap:
         headline = f"Training objective about {rounded_up(100 * share_above(objective, remaining))} % above its optimum"
-        return Certificate(headline, f"Estimated from the decrease of the objective. Certified: {bound}{near}", True)
+        return Certificate(
+            headline,
+            f"This is an estimate from the decrease in the objective. The certified bound: {bound}{near}",
+            True,
+        )
     if share < 1:
         headline = f"Training objective within {rounded_up(100 * share)} % of its optimum"
-        return Certificate(headline, f"{bound} That bound is loose.{near}", False)
-    loose = f"The duality gap is {gap:,.4g}, the objective {objective:,.6g}: the bound is too loose to tell how close."
+        return Certificate(headline, f"{bound} This bound is loose.{near}", False)
+    loose = (
+        f"The duality gap is {gap:,.4g} and the objective is {objective:,.6g}. This bound is too loose to tell how "
+        "close training came to the optimum."
+    )
     return Certificate("No useful bound yet", loose + near, False)
 
 

@@ -116,5 +116,5 @@ async def _no_such_page(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, asyncio.CancelledError):
         raise error
-    refused = RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "an answer", "an error of the server, which is logged")
+    refused = RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "an answer", "a server error, which has been logged")
     return await _refused(request, refused)

@@ -43,7 +43,7 @@ class Access:
         if not self.allows(scope):
             raise RequestError(
                 HTTPStatus.UNAUTHORIZED,
-                "the token of this server",
+                "the token for this server",
                 "a wrong token or no token",
                 where="header Authorization",
                 instead="Authorization: Bearer TOKEN",
@@ -136,7 +136,7 @@ class Labelling:
             if hasattr(task, "uncancel"):  # from Python 3.11 on
                 task.uncancel()
             raise RequestError(
-                HTTPStatus.REQUEST_TIMEOUT, f"a complete request within {self._limits.seconds:g} s", "part of one",
+                HTTPStatus.REQUEST_TIMEOUT, f"a complete request within {self._limits.seconds:g} s", "part of it",
                 where="body", headers={"connection": "close"},
             ) from None  # fmt: skip
         finally:

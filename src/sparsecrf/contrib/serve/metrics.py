@@ -53,22 +53,22 @@ class Metrics:
             ("sparsecrf_tokens_total", "Tokens that were labelled.", self.tokens),
         ):
             put(name, "counter", about, {_of(one.name): float(counts[one.name]) for one in every})
-        put("sparsecrf_model_loaded_timestamp_seconds", "gauge", "When the model was read.",
+        put("sparsecrf_model_loaded_timestamp_seconds", "gauge", "Time at which the model was read.",
             {_of(one.name): one.loaded.time for one in every})  # fmt: skip
-        put("sparsecrf_model_reloads_total", "counter", "Changed files that replaced the model.",
+        put("sparsecrf_model_reloads_total", "counter", "Times that a changed file replaced the model.",
             {_of(one.name): one.reloads for one in every})  # fmt: skip
-        put("sparsecrf_model_reload_failures_total", "counter", "Changed files that could not be read.",
+        put("sparsecrf_model_reload_failures_total", "counter", "Times that a changed file could not be read.",
             {_of(one.name): one.failures for one in every})  # fmt: skip
         put("sparsecrf_model_stale", "gauge", "1 if the file has changed but could not be read.",
             {_of(one.name): float(one.error is not None) for one in every})  # fmt: skip
-        put("process_start_time_seconds", "gauge", "When the server started.", {"": self.began})
+        put("process_start_time_seconds", "gauge", "Time at which the server started.", {"": self.began})
         if (memory := resident_bytes()) is not None:
             put("process_resident_memory_bytes", "gauge", "Memory in use.", {"": memory})
         return "\n".join(lines) + "\n"
 
     def _histogram(self) -> list[str]:
         name, so_far = "sparsecrf_request_seconds", 0
-        lines = [f"# HELP {name} Time from the head of a request to its answer.", f"# TYPE {name} histogram"]
+        lines = [f"# HELP {name} Time from the header of a request to its answer.", f"# TYPE {name} histogram"]
         for limit, n in zip([*map(str, BUCKETS), "+Inf"], self._buckets, strict=True):
             so_far += n
             lines.append(f'{name}_bucket{{le="{limit}"}} {so_far}')

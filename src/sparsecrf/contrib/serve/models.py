@@ -66,7 +66,7 @@ class ServedModels:
             example = f'"model": "{next(iter(self._by_name))}"'
             raise wrong(f"the name of a model ({known})", "none", "model", example)
         if name not in self._by_name:
-            raise RequestError(HTTPStatus.NOT_FOUND, f"one of the models {known}", f"{name[:80]!r}", where="model")
+            raise RequestError(HTTPStatus.NOT_FOUND, f"one of the models ({known})", f"{name[:80]!r}", where="model")
         return self._by_name[name]
 
     def tokenizer(self, name: str | None) -> str:
@@ -119,7 +119,9 @@ def _load(name: str, path: str) -> Loaded:
     except InputError as error:
         raise InputError(str(error).replace(IN_MEMORY, path)) from None
     if model.needs_vectors:
-        raise InputError(f"{path}: expected a model that labels text, found one whose tokens must come with vectors")
+        raise InputError(
+            f"{path}: expected a model that labels text, found a model whose tokens must come with vectors"
+        )
     about = {
         "name": name,
         "labels": model.labels,

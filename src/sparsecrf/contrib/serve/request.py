@@ -87,7 +87,7 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
-        said = "too many brackets inside each other" if isinstance(error, RecursionError) else str(error)
+        said = "too deeply nested brackets" if isinstance(error, RecursionError) else str(error)
         raise RequestError(HTTPStatus.BAD_REQUEST, "JSON in UTF-8", said, where="body", instead=example) from None
     if type(given) is not dict:
         raise RequestError(HTTPStatus.BAD_REQUEST, "a JSON object", _shown(given), where="body", instead=example)
@@ -97,7 +97,10 @@ def _object(body: bytes) -> dict[str, Any]:
 def _refuse_key(key: str) -> None:
     close = get_close_matches(key, _KNOWN, 1)
     raise wrong(
-        f"keys among {', '.join((*INPUTS, *OPTIONS))}", repr(key)[:80], "the request", f'"{close[0]}"' if close else ""
+        f"only the keys {', '.join((*INPUTS, *OPTIONS))}",
+        repr(key)[:80],
+        "the request",
+        f'"{close[0]}"' if close else "",
     )
 
 
@@ -165,10 +168,10 @@ def _check_attributes(sentence: list[Any], where: str) -> None:
 
 _TOKEN_CHECKS = {"tokens": _check_texts, "columns": _check_rows, "attributes": _check_attributes}
 _DESCRIBED = {
-    "text": "text, or a list of texts",
-    "tokens": "sentences that are lists of text, a text for each token",
-    "columns": "sentences whose tokens are lists of text, a text for each column",
-    "attributes": "sentences whose tokens are lists of attributes, or objects that map attributes to numbers or text",
+    "text": "a string or a list of strings",
+    "tokens": "sentences that are lists of strings, one string for each token",
+    "columns": "sentences whose tokens are lists of strings, one string for each column",
+    "attributes": "sentences whose tokens are lists of attributes, or objects from attributes to numbers or strings",
 }
 
 
@@ -191,7 +194,7 @@ def _coverage(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `Model.predict_set`, which does not support constraints."""
     if "coverage" not in given:
         if "coverage_of" in given:
-            raise wrong("also coverage, such as 0.95", "none", "coverage_of")
+            raise wrong("a value for coverage too, such as 0.95", "none", "coverage_of")
         return {}
     if not given.keys().isdisjoint(CONSTRAINTS):
         raise wrong("no constraints with coverage", ", ".join(key for key in CONSTRAINTS if key in given), "coverage")

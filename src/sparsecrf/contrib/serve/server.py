@@ -73,7 +73,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        say(f"serving at {self._address} (Ctrl-C ends)", quiet=self._quiet)
+        say(f"serving at {self._address} (press Ctrl-C to stop)", quiet=self._quiet)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._ending:  # second signal

@@ -200,7 +200,7 @@ def _check_only_unigrams(template: Template) -> None:
         if kind in "*T" or (kind == "B" and varies):
             raise InputError(
                 "template: expected no attributes that condition label pairs, because other formats do not support "
-                f"them; found one in a line {kind}..."
+                f"them, found an attribute in a {kind} line"
             )
 
 
@@ -212,7 +212,9 @@ def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
             where = f"{source}, sequence {i}, position {t}"
             width = len(attributes) if width is None else width
             if len(attributes) != width:
-                raise InputError(f"{where}: expected {width} attributes as before, found {len(attributes)}")
+                raise InputError(
+                    f"{where}: expected {width} attributes, as at the previous positions, found {len(attributes)}"
+                )
             for name, value in attributes:
                 if value != 1.0:
                     raise InputError(f"{where}: expected attributes without values, found {name}:{value!r}")

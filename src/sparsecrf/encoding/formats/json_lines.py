@@ -111,14 +111,14 @@ class _Tokens(Record):
         self.rows = [[token] if isinstance(token, str) else token for token in tokens]
         for row, token in zip(self.rows, tokens, strict=True):
             if not isinstance(row, list) or not row or not all(isinstance(cell, str) for cell in row):
-                fail(where, "tokens", "texts, or lists of columns", token)
+                fail(where, "tokens", "strings, or lists of columns", token)
         if labelled and key in content:
             labels = content[key]
             if not isinstance(labels, list) or len(labels) != len(tokens):
                 fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
             for label in labels:
                 if label is not None and not _is_label(label):
-                    fail(where, key, "labels of text (without NUL), or null if unknown", label)
+                    fail(where, key, "text labels without NUL, or null for unknown labels", label)
             self.labels = labels
 
     def filled(self, answer: Answer) -> str:
@@ -160,11 +160,11 @@ class TextRecord(Record):
             start, end, kind = self._span(given)
             touched = [t for t, (a, b) in enumerate(self._words) if a < end and start < b]
             if not touched:
-                fail(self._where, self._key, "spans with a word in them", given)
+                fail(self._where, self._key, "spans that contain at least one word", given)
             if any(labels[t] != "O" for t in touched):
                 fail(self._where, self._key, "spans that do not share a word", given)
             if self._words[touched[0]][0] < start or self._words[touched[-1]][1] > end:
-                warn_caller("spans: some begin or end inside a word; they were extended to the whole word")
+                warn_caller("spans: some spans begin or end inside a word; they were extended to whole words")
             labels[touched[0]] = f"B-{kind}"
             labels[touched[0] + 1 : touched[-1] + 1] = [f"I-{kind}"] * (len(touched) - 1)
         return labels
