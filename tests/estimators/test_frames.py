@@ -151,7 +151,7 @@ def test_what_is_refused(data):
         CRF().fit(frame[["sentence", "label"]], "label", sentences="sentence")
     with pytest.raises(InputError, match="lengths: cannot be combined with sentences='sentence'"):
         CRF().fit(frame, "label", sentences="sentence", lengths=[len(frame)])
-    with pytest.raises(InputError, match="y: expected the same index as X, found a different one"):
+    with pytest.raises(InputError, match="y: expected the same index as X, found a different index"):
         CRF().fit(frame, frame["label"].sort_values(), sentences="sentence")
     with pytest.raises(InputError, match=f"y: expected {len(frame)} labels, one for each row of X, found 3"):
         CRF().fit(frame, frame["label"][:3], sentences="sentence")
@@ -258,7 +258,7 @@ def test_sentences_that_are_refused(data):
     n, ids = len(frame), frame["sentence"]
     with pytest.raises(InputError, match=f"sentences: expected {n} values, one for each row of X, found 3"):
         CRF().fit(frame, "label", sentences=ids[:3])
-    with pytest.raises(InputError, match="sentences: expected the same index as X, found a different one"):
+    with pytest.raises(InputError, match="sentences: expected the same index as X, found a different index"):
         CRF().fit(frame, "label", sentences=ids.sort_values(ascending=False))
     with pytest.raises(InputError, match=r"sentences: .*list of names, found DataFrame; keep .* sentences='sentence'"):
         CRF().fit(frame, "label", sentences=frame[["sentence"]])

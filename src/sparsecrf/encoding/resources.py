@@ -104,7 +104,7 @@ class Resource(_core.Resource):
         if found.sha256 != record["sha256"]:
             raise InputError(
                 f"{source}: expected the file that the model was trained with, with the SHA-256 checksum "
-                f"{record['sha256']}, found a different one"
+                f"{record['sha256']}, found a different file"
             )
         return found
 

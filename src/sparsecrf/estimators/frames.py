@@ -188,7 +188,7 @@ def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
         raise InputError(f"{what}: expected {len(X)} {plural}, one for each row of X, found {len(values)}")
     if _is_pandas(X) and hasattr(values, "iloc") and not values.index.equals(X.index):
         order = f"{what}.loc[X.index] brings the {plural} into the order of X"
-        raise InputError(f"{what}: expected the same index as X, found a different one; {order}")
+        raise InputError(f"{what}: expected the same index as X, found a different index; {order}")
 
 
 def _column_of(X: Any) -> Callable[[NDArray[Any]], Any]:

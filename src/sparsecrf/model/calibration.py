@@ -136,6 +136,6 @@ def _checked(found: Any) -> Calibration:
         or made.missed[-1:] != [0]
     ):
         raise InputError(
-            "calibration of the model: expected increasing scores and misses that decrease to 0, found others"
+            "calibration of the model: expected increasing scores and misses that decrease to 0, found other numbers"
         )
     return made

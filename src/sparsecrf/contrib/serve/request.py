@@ -171,7 +171,8 @@ _DESCRIBED = {
     "text": "a string or a list of strings",
     "tokens": "sentences that are lists of strings, one string for each token",
     "columns": "sentences whose tokens are lists of strings, one string for each column",
-    "attributes": "sentences whose tokens are lists of attributes, or objects from attributes to numbers or strings",
+    "attributes": "sentences whose tokens are lists of attributes, or objects that map attributes to numbers or "
+    "strings",
 }
 
 
