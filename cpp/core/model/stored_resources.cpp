@@ -52,7 +52,7 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     if (found != record.find("sha256")->text) {
         throw InputError(message(where,
                                  ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 record.find("sha256")->text, ", found a different one"));
+                                 record.find("sha256")->text, ", found a different file"));
     }
     return std::make_shared<Resource>(name, known, std::move(content), where);
 }

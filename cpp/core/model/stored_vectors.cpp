@@ -99,7 +99,7 @@ std::shared_ptr<const WordVectors> named_vectors(const Json& record, const Dense
     if (const std::string& expected = record.find("sha256")->text; hash.hex_digest() != expected) {
         throw InputError(message(path,
                                  ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 expected, ", found a different one"));
+                                 expected, ", found a different file"));
     }
     VectorText text(path, static_cast<std::int64_t>(content.size()), nullptr);
     text.add(content);

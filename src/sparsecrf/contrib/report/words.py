@@ -35,7 +35,10 @@ def certificate(training: Mapping[str, Any]) -> Certificate:
     if "imported_from" in training:
         return Certificate("No certificate", f"The weights were imported from {training['imported_from']}.", False)
     if "certificate" in training:
-        detail = f'The record says "{training["certificate"]}". The model\'s probabilities are normalised scores, not estimates.'
+        detail = (
+            f'The record says "{training["certificate"]}". '
+            "The model's probabilities are normalised scores, not estimates."
+        )
         return Certificate("Not a likelihood model", detail, False)
     if objective is None:
         return Certificate("No certificate", "The file does not record how the model was trained.", False)
