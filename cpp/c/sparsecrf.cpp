@@ -76,7 +76,7 @@ std::string_view text_of(const char* text, std::size_t size) {
     return {text, size == SPARSECRF_WHOLE ? std::strlen(text) : size};
 }
 
-// The path in the system's form; the argument is UTF-8, also on Windows.
+// Converts a path to the native encoding; the argument is UTF-8, even on Windows.
 std::filesystem::path path_of(const char* path) {
 #if defined(_WIN32)
     return std::filesystem::path(reinterpret_cast<const char8_t*>(path));

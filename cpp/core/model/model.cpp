@@ -23,7 +23,7 @@ Session::Session(const Model& model)
       decoder_(chain_),
       rows_(model.row_labeller()) {}
 
-// Labelling a sentence is faster than building a corpus for it.
+// Labels the sentence directly if possible, since building a corpus takes longer than labelling.
 std::vector<std::int32_t> Session::label(const Constraints& constraints) {
     std::vector<std::int32_t> labels;
     if (constraints.are_none() && (rows_ ? encoder_.label(*rows_, labels) : encoder_.label(decoder_, labels))) {

@@ -124,7 +124,8 @@ def _matrix(path: Path) -> NDArray[Any]:
 
 
 def lowered(word: str) -> str:
-    """The lowercase form that the core looks up, converted character by character (a final sigma differs)."""
+    """The lowercase form that the core looks up. Each character is converted separately: unlike `str.lower`, this does
+    not treat a final sigma in a special way."""
     return "".join(map(str.lower, word))
 
 

@@ -13,7 +13,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.template import Template
 from sparsecrf.warn import warn_caller
 
-#: The names of the columns that identify the sentence of a row; or their values, one for each row.
+#: The name or names of the columns that identify the sentence of a row, or an identifier of the sentence for each row.
 SentenceColumn: TypeAlias = str | Sequence[Any]
 
 

@@ -29,7 +29,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _marks() -> str:
-    """All Unicode marks, and the joiner of Indic letters, as ranges."""
+    """All Unicode marks and the zero-width joiner (used in Indic scripts), as character ranges."""
     marks = [c for c in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if category(chr(c))[0] == "M" or c == 0x200D]
     first = [c for c, before in zip(marks, [-1, *marks], strict=False) if c != before + 1]
     last = [c for c, after in zip(marks, [*marks[1:], -1], strict=True) if c != after - 1]

@@ -16,7 +16,7 @@ the convention of its boundary cells, or null), `n_columns` (the number of obser
 unknown) and `training` (how the weights were found). If labels have parts, `parts` lists the names of the parts and the
 parts of each label (encoding/label_parts.py). If tokens have vectors, `dense` contains their standardisation
 (encoding/dense.py), and `vectors` identifies the column with the words that they belong to (encoding/vectors.py).
-Feature numbers take 8 bytes each, which is little compared with the strings, and can be checked in one pass.
+Feature numbers take only 8 bytes each, far less than the strings, and can be checked in one pass.
 """
 
 from __future__ import annotations

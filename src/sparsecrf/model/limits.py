@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # as in answering.py
     import numpy as np
     from numpy.typing import NDArray
 
-#: A label pair, None for the start of the sequence.
+#: A label pair; the first label is None at the start of the sequence.
 Pair = tuple[str | None, str]
 
 

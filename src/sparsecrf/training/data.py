@@ -65,7 +65,7 @@ class TrainingData:
         self.order, self.observed_only = _checked_order(order), observed_only
         #: Features with three or more labels, or None.
         self.ngrams: NgramSpace | None = None
-        #: Properties of the data and the space that other choices depend on.
+        #: Properties of the data and of the feature space that restrict which options can be used.
         self.choices = self._choices(listed=numbers is not None)
         check_compatible(self.choices)
         if self.order != 2:

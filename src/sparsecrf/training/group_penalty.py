@@ -77,7 +77,7 @@ class OnFeatures:
     def conjugate(self, size: Floats) -> float:
         excess = self.excess(size)
         if self.rho2 == 0:
-            # As for the elastic net, values may exceed the bound only by the rounding of a product with a factor.
+            # As for the elastic net, values scaled to meet the bound may exceed it only by rounding errors.
             return 0.0 if excess.max(initial=0.0) <= 1e-12 * self.rho1 else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 

@@ -182,7 +182,7 @@ class ElasticNet:
         """sum_k max(|G_k| - rho1, 0)^2 / (2 rho2). If rho2 is 0, infinite unless every |G_k| <= rho1."""
         excess = size if self.rho1 == 0 else np.maximum(size - self.rho1_of, 0.0)
         if self.rho2 == 0:
-            # Values may exceed rho1 only by the rounding of a product with a factor.
+            # Values scaled to at most rho1 may exceed it only by rounding errors.
             return 0.0 if (excess <= 1e-12 * self.rho1_of).all() else np.inf
         return float(excess @ excess) / (2 * self.rho2)
 

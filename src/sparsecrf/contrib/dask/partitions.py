@@ -119,7 +119,7 @@ class File:
 
 
 class _Part:
-    """The bytes of a part as a separate file with a name for errors."""
+    """The bytes of one part of a file, read as a separate file, with a name for error messages."""
 
     def __init__(self, file: IO[bytes], part: File, first_line: int) -> None:
         self._file, self.name, self.first_line = file, part.name, first_line

@@ -68,7 +68,7 @@ def train(
     threads of one shard; each worker processes one shard per thread at a time. `timeout`: seconds without any answer
     before giving up on the cluster (a single pass over the largest shard must take less). `options` are those of `fit`.
 
-    The same partitions give bit-identical results on any workers.
+    The same partitions give bit-identical results, whichever workers process them.
     """
     of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])

@@ -72,14 +72,14 @@ class ConfusionDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Iterable[Sequence[str | None]], **options: Any
     ) -> ConfusionDisplay:
-        """From the predictions of a fitted `CRF` for X."""
+        """Create a display from the predictions of a fitted `CRF` for X."""
         return cls.from_predictions(y, estimator.predict(X), **options)
 
     @classmethod
     def from_model(
         cls, model: Model, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | None]], **options: Any
     ) -> ConfusionDisplay:
-        """From the predictions of a model."""
+        """Create a display from the predictions of a model."""
         return cls.from_predictions(y, labelled(model, X), **options)
 
     def plot(self, ax: Any = None, *, normalize: bool = True, numbers: bool | None = None) -> ConfusionDisplay:

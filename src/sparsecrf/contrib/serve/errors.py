@@ -34,7 +34,7 @@ class RequestError(Exception):
 
     @staticmethod
     def of_input(error: InputError, where: str, instead: str) -> RequestError:
-        """An error of the model about its input, located in the request."""
+        """A request error for an input error that the model raised, with its location in the request."""
         parts = _MESSAGE.fullmatch(str(error))
         expected, found = "sentences that the model can label", str(error)
         if parts is not None:

@@ -154,7 +154,7 @@ class Format(ABC):
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
         """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot represent.
-        Here each attribute becomes a column."""
+        The default implementation writes each attribute as a column."""
         return self.write_rows(rows_of(sequences, source), source)
 
     def read_rows(self, source: Source, *, ragged: bool = False) -> Iterator[Labelled]:
