@@ -228,7 +228,7 @@ def test_values_of_very_different_sizes_are_a_warning():
     X = [[{"year": 2000.0, "share": 1e-3}, {"year": 1990.0, "share": 2e-3}]] * 3
     y = [["A", "B"]] * 3
     with pytest.warns(
-        ScaleWarning, match=r"'share' are about 0\.0014, those of 'year' about 2e\+03.*standard deviation"
+        ScaleWarning, match=r"'share' are about 0\.0014 and the values of 'year' about 2e\+03.*standard deviation"
     ):
         CRF(max_iter=20).fit(X, y)
     with warnings.catch_warnings():
