@@ -90,7 +90,7 @@ def test_formats_and_documents(program):
         (["one.txt"], 1, "audit: expected at least 2 different labels"),
         (["few.txt"], 1, "expected at least as many sequences as folds (5), found 1"),
         (["few.txt", "--dev", "one.txt"], 2, "--dev is not supported by audit"),
-        (["few.txt", "--folds", "1"], 2, "1 is not in the range"),
+        (["few.txt", "--folds", "1"], 2, "expected an integer of at least 2, found '1'"),
         (["few.txt", "--unit", "word"], 2, "'word'"),
         (["few.txt", "-o", "few.txt"], 1, "this file is also an input"),
         (["few.txt", "-o", "x.jsonl", "-o", "./x.jsonl"], 2, "--output: the same file is given twice"),

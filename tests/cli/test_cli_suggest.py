@@ -94,7 +94,7 @@ def test_annotation_tools(texts, task):
         ("\n \n", [], 1, "pool.txt: expected at least one sequence, found none"),
         ("Ada\n", [], 1, "pool.txt, line 1: expected 2 columns of observations and, optionally, a label, found 1"),
         ("Ada X O O\n", [], 1, "expected 2 columns of observations and, optionally, a label, found 4"),
-        ("Ada X\n", ["-n", "0"], 2, "0 is not in the range"),
+        ("Ada X\n", ["-n", "0"], 2, "expected an integer of at least 1, found '0'"),
         ("Ada X\n", ["--by", "margin"], 2, "margin"),
         ("Ada X\n", ["-o", "pool.txt"], 1, "this file is also an input"),
         ("Ada X\n", ["-o", "x", "--rest", "x"], 2, "--rest x is also the file of --output"),

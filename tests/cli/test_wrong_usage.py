@@ -124,3 +124,43 @@ def test_what_goes_together_is_accepted(files):
     assert files("train", "d.txt", "-m", "m", "--order", "3", "--order-factor", "2", "--solver", "fista").status == 0
     assert files("train", "d.txt", "-m", "m", "--penalty", "tree", "--group-weight", "2").status == 0
     assert files("train", "d.txt", "-m", "m", "--log", "/dev/null", "--checkpoint", "c").status == 0
+
+
+#: What is typed, and the message.
+REWORDED = [
+    ("train d.txt --rho2 -1", "'--rho2': expected a number of at least 0, found '-1'"),
+    ("train d.txt --rho2 search", "expected a number of at least 0, found 'search'; search is for `sparsecrf path`"),
+    ("train d.txt --tol abc", "'--tol': expected a number of at least 0, found 'abc'"),
+    ("train d.txt --max-iter 0", "'--max-iter': expected an integer of at least 1, found '0'"),
+    ("path d.txt -o p --rho-min-ratio 2", "'--rho-min-ratio': expected a number from 0 to 1, found '2'"),
+    ("label d.txt -m m --nbest 0", "'--nbest': expected an integer from 1 to 10000, found '0'"),
+    ("show m --format xml", "'--format': expected one of text, tsv, json, found 'xml'"),
+    ("eval d.txt --scheme bio", "grobid, runs, none, found 'bio'; here, BIO is called iob2, and BILOU"),
+    (
+        "label d.txt -m m --scheme bilou",
+        "found 'bilou'; here, BIO is called iob2, and BILOU and BIOES are called iobes",
+    ),
+    ("predict d.txt -m m", "No such command 'predict'. Did you mean 'label'?"),
+    ("tag", "No such command 'tag'. Did you mean 'label'?"),
+    ("test", "No such command 'test'. Did you mean 'eval'?"),
+    ("evaluate", "No such command 'evaluate'. Did you mean 'eval'?"),
+    ("score", "No such command 'score'. Did you mean 'eval'?"),
+    ("fit", "No such command 'fit'. Did you mean 'train'?"),
+    ("trian", "No such command 'trian'. Did you mean 'train'?"),
+    ("data test", "No such command 'test'. \u2502"),
+    ("label d.txt -m m --features words", "--features; the model contains its features; omit --features \u2502"),
+    ("eval d.txt -m m -t d.txt", "No such option: -t; the model contains its features; omit -t"),
+    ("train d.txt --fetures words", "No such option: --fetures (Possible options: --features"),
+    ("label m d.txt", "The model goes after -m, as in `sparsecrf label -m MODEL FILE`."),
+    ("eval m d.txt", "(d.txt); the model goes after -m"),
+    ("report m d.txt -o p.html", "(d.txt); the data go after --data"),
+    ("eval d.txt d.txt -m m", "argument(s) (d.txt) \u2502"),
+]
+
+
+@pytest.mark.parametrize(("typed", "message"), REWORDED)
+def test_what_to_type_instead(files, typed, message):
+    done = files(*typed.split())
+    assert message in " ".join(done.err.replace("\u2502\n\u2502", "").split())
+    assert (done.status, done.out) == (2, "")
+    assert files.files() == ["d.txt"]

@@ -23,12 +23,14 @@ from sparsecrf.cli.serve import serve
 from sparsecrf.cli.show import show
 from sparsecrf.cli.suggest import suggest
 from sparsecrf.cli.train import train
+from sparsecrf.cli.usage import Commands
 
 HELP = "Sparse linear-chain conditional random fields: exact and fast."
 EPILOG = "Example: [bold]sparsecrf demo[/bold] learns to pronounce English words in a minute."
 
 app = typer.Typer(
     name="sparsecrf",
+    cls=Commands,
     help=HELP,
     epilog=EPILOG,
     no_args_is_help=True,

@@ -8,7 +8,7 @@ from sparsecrf._core import InputError
 from sparsecrf.chunks import split_label
 
 SCHEMES = ("iob1", "iob2", "iobes")
-BIO = "; BIO is called iob2 here"
+BIO = "; here, BIO is called iob2, and BILOU and BIOES are called iobes"
 
 
 def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bool:
