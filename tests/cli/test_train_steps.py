@@ -121,12 +121,22 @@ def test_fields_of_a_group_are_options():
     assert command.__doc__ == "What it does."
 
 
+def test_train_warns_of_dev_data_that_it_trains_on_and_of_missing_documents(files):
+    files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
+    same = files("train", "train.txt", "-m", "m", "--dev", "./train.txt", "--features", "documents").err
+    assert "warning: --dev ./train.txt is also training data" in same
+    assert "warning: --features documents: no line of train.txt begins a document (-DOCSTART-)" in same
+    files.write(train_txt=f"-DOCSTART- O\n\n{COLUMNS}" * 6)
+    fine = files("train", "train.txt", "-m", "m", "--dev", "dev.txt", "--features", "documents").err
+    assert "--dev" not in fine
+    assert "warning: --features" not in fine
+
+
 def test_train_chooses_penalties(files):
     files.write(train_txt=COLUMNS * 6, dev_txt=COLUMNS)
-    said = r"rho1 0.05 chosen among 0.05(, [\d.]+)* at rho2 0.1: token accuracy 100.00 % "
     for more, on in (([], "by two-fold cross-validation"), (["--dev", "dev.txt"], "on the dev data")):
         done = files("train", "train.txt", "-m", "m", "--rho1", "auto", "--json", *more)
-        assert re.search(said + on, done.err)
+        assert re.search(rf"rho1 0.05 chosen at rho2 0.1, by quick fits {on}: .*100.00 % with 0.05", done.err)
         assert json.loads(done.out)["rho1"] == Model.load("m").training["rho1"] > 0
     files("train", "train.txt", "-m", "m", "--rho1", "small")
     record = Model.load("m").training

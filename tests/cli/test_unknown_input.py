@@ -92,3 +92,20 @@ def test_broken_input_is_reported_once(program):
     assert done.status == 0
     assert "bad.txt, line 9: " in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "said"),
+    [
+        ((), "token,tag\nOslo,B-LOC\nis,O\n\n", "in.txt: every line is one column that contains a comma"),
+        (("--format", "text"), "word1 A\nword2 B\nword3 A\n", "in.txt: every line ends with a label, as in a column file"),
+        ((), "1,000\nword1\nword2\n", None),
+        (("--format", "text"), "word1 word2\nword1 A\nword3\n", None),
+    ],
+)
+def test_input_of_another_shape(program, options, text, said):
+    program.write(train_txt=columns(), in_txt=text)
+    assert program("train", "train.txt", "-m", "m", "--features", "words").status == 0
+    done = program("label", "-m", "m", "in.txt", *options)
+    assert done.status == 0
+    assert said in done.err if said else "every line" not in done.err

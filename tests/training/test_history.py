@@ -95,6 +95,7 @@ def test_show_does_not_print_it(program):
     ("gap", "remaining", "words"),
     [
         (0.04, 1.0, "within 0.041 % of the optimum (certified)"),
+        (0.7, 0.2, "an estimated 0.21 % above the optimum (certified: at most 0.71 %)"),
         (5.0, 0.4, "an estimated 0.41 % above the optimum (certified: at most 5.3 %)"),
         (5.0, inf, "within 5.3 % of the optimum (certified)"),
         (99.9, 0.4, "an estimated 0.41 % above the optimum (no certified bound)"),

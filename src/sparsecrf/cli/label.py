@@ -125,7 +125,14 @@ def label(
     """
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.remarks import SeenDocuments, header_remark, name_remark, tokenizer_remark, unknown_remark
+    from sparsecrf.cli.remarks import (
+        SeenDocuments,
+        header_remark,
+        name_remark,
+        shape_remark,
+        tokenizer_remark,
+        unknown_remark,
+    )
     from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
@@ -239,6 +246,7 @@ def label(
         name_remark(of, output),
         header_remark(of, first, source),
         documents.remark,
+        shape_remark(known, of, first, source),
         tokenizer_remark(known, of, charset, first, source),
         unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):

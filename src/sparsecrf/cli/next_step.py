@@ -23,7 +23,10 @@ _COLUMNS = (
 )
 _DEV = "next: --dev FILE, labelled data that you do not train on, shows how good the model is"
 _DEV_AND_PENALTY = f"{_DEV}; --rho1 auto chooses\nrho1 on dev data or by cross-validation"
-_PENALTY = "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path` shows the effect of penalties"
+_PENALTY = (
+    "next: --rho1 auto chooses rho1 on the dev data; `sparsecrf path`, with these options and\n"
+    "-o FOLDER instead of -m, shows the effect of rho1"
+)
 _DOCUMENTS = (
     "next: --features documents, since {file} contains documents (-DOCSTART-); these features also use the other\n"
     "mentions of a word in its document, and the model labels whole documents"

@@ -110,6 +110,26 @@ def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: 
             yield from (template.attributes(rows) for rows in read_columns(BytesIO(one.data), ragged=ragged))
 
 
+def shape_remark(model: Model, format: Format, first: Piece, source: str) -> str | None:
+    """A warning if the first lines look like CSV, or like a column file that is read as plain text, else None."""
+    lines = [line.split() for line in first.data[:_FIRST_BYTES].decode("utf-8", "replace").splitlines() if line.strip()]
+    if len(lines) < _FEWEST_LINES:
+        return None
+    if format is COLUMNS and all(len(cells) == 1 and "," in cells[0][1:-1] for cells in lines[:_LINES]):
+        return (
+            f"sparsecrf: warning: {source}: every line is one column that contains a comma, as in CSV; columns are "
+            "separated by spaces or tabs"
+        )
+    labels = set(model.labels)
+    if isinstance(format, PlainText) and all(len(cells) > 1 and cells[-1] in labels for cells in lines[:_LINES]):
+        return (
+            f"sparsecrf: warning: {source}: every line ends with a label, as in a column file, but was labelled as a "
+            "sentence; if it contains one token per line, use --format columns"
+        )
+    return None
+
+
+_LINES, _FEWEST_LINES = 20, 3  # number of lines to look at, and the minimum
 _FIRST_BYTES = 1 << 18  # number of bytes of a training file to look at
 
 

@@ -141,7 +141,7 @@ def train(
         )
         for text in (unshared(fitting, parts), size(labelled, data.n_virtual())):
             say(text or "", quiet=text is None or reporting.quiet)
-        for remark in remarks(labelled, inputs.data):
+        for remark in remarks(labelled, inputs.data, inputs.dev):
             say(remark)
         if (ignored := ignored_columns(labelled)) is not None:
             say(ignored, quiet=reporting.quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,9 +149,9 @@ _SMALL_SHARE = 9  # a small model keeps 1/9 of the weights: the median in benchm
 _LONG, _MANY = 500, 20
 
 
-def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
+def remarks(data: Dataset, files: Sequence[str], dev: str | None) -> list[str]:
     """Warnings about data that probably contain a mistake. `files` are the files that the data were read from."""
-    from sparsecrf.cli.remarks import headers
+    from sparsecrf.cli.remarks import has_documents, headers
     from sparsecrf.training.value_sizes import remark_on_sizes
 
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
@@ -163,6 +164,12 @@ def remarks(data: Dataset, files: Sequence[str]) -> list[str]:
         found.append(f"the data are one sequence of {n_tokens:,} tokens; separate sequences with blank lines")
     elif n_sequences == n_tokens > _MANY:
         found.append("every sequence has one token; are there too many blank lines? A blank line ends a sequence")
+    if data.recipe.features == "documents" and all(map(os.path.isfile, files)) and not any(map(has_documents, files)):
+        found.append(
+            f"--features documents: no line of {files[0]} begins a document (-DOCSTART-); use --features words"
+        )
+    if dev is not None and os.path.realpath(dev) in map(os.path.realpath, files):
+        found.append(f"--dev {dev} is also training data, so its score says nothing about new data")
     if (sizes := remark_on_sizes(data)) is not None:
         found.append(sizes)
     return [f"sparsecrf: warning: {text}" for text in found]

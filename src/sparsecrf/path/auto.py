@@ -95,11 +95,12 @@ class Chosen(NamedTuple):
     advice: str | None  #: advice if the best rho1 is at a limit of the search, else None
 
     def __str__(self) -> str:
-        best = self.errors[self.tried.index(self.penalties)]
-        tried = ", ".join(f"{p.rho1:.3g}" for p in sorted(self.tried))
+        scores = sorted(zip(self.tried, self.errors, strict=True))
+        tried = ", ".join(f"{100 - error:.2f} % with {p.rho1:.3g}" for p, error in scores)
+        advice = f"; {self.advice}" if self.advice else ""
         return (
-            f"rho1 {self.penalties.rho1:.3g} chosen among {tried} at rho2 {self.penalties.rho2:.3g}: "
-            f"{self.score} {100 - best:.2f} % {self.on}" + (f"; {self.advice}" if self.advice else "")
+            f"rho1 {self.penalties.rho1:.3g} chosen at rho2 {self.penalties.rho2:.3g}, by quick fits {self.on}: "
+            f"{self.score} {tried}{advice}"
         )
 
 

@@ -12,6 +12,8 @@ from decimal import ROUND_CEILING, Decimal
 from math import inf, isfinite
 from typing import Any
 
+from sparsecrf.defaults import TOL
+
 
 @dataclass(frozen=True)
 class Record:
@@ -44,8 +46,8 @@ REASONS = {
     "precision": "no step improves the objective any more",
 }
 
-#: No estimate is shown if the certified distance is at most this.
-CLOSE = 0.01
+#: No estimate is shown if the certified distance is at most this: the default `tol`.
+CLOSE = TOL
 #: The bound is not shown if the certified distance is at least this: even zero weights are rarely farther from the
 #: optimum.
 USELESS = 1.0
