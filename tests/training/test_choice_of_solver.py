@@ -46,14 +46,14 @@ def test_few_labels_and_small_penalties_are_for_dual(few_labels):
     ids=lambda options: next(iter(options)),
 )
 def test_everything_else_is_for_proximal(few_labels, options):
-    assert fit(few_labels, max_iter=2, certify=False, **options).solver == "auto"
+    assert fit(few_labels, max_iter=2, certify=False, **options).solver == "proximal"
 
 
 def test_other_data_and_starts_are_for_proximal(few_labels):
-    assert fit(sentences(40), max_iter=2, certify=False).solver == "auto"
-    assert fit(sentences(4, 250), max_iter=2, certify=False).solver == "auto"
+    assert fit(sentences(40), max_iter=2, certify=False).solver == "proximal"
+    assert fit(sentences(4, 250), max_iter=2, certify=False).solver == "proximal"
     start = fit(few_labels, max_iter=1, certify=False)
-    assert fit(few_labels, init=start, max_iter=2, certify=False).solver == "auto"
+    assert fit(few_labels, init=start, max_iter=2, certify=False).solver == "proximal"
 
 
 def test_thirty_labels_are_for_dual_if_data_are_few_or_attributes_many():
@@ -61,7 +61,7 @@ def test_thirty_labels_are_for_dual_if_data_are_few_or_attributes_many():
         return fit(sentences(30, *size, **shape), max_iter=1, certify=False).solver
 
     assert chosen(24_000) == "dual"
-    assert chosen(26_000) == "auto"
+    assert chosen(26_000) == "proximal"
     assert chosen(26_000, n_attributes=30) == "dual"
 
 

@@ -143,8 +143,10 @@ def fit(
     given |= {"resume": resume, "group_weight": group_weight, "order_factor": order_factor}
     check_options(given, prepared.choices)
     options = _checked_options(solver, solver_options or {})
-    if solver == "auto" and init is None and not options:  # a warm start uses proximal
-        solver = choose_solver(prepared, rho1, rho2, [*choices_of(given), *prepared.choices])
+    if solver == "auto":
+        can_choose = init is None and not options  # a warm start uses proximal
+        every = [*choices_of(given), *prepared.choices]
+        solver = choose_solver(prepared, rho1, rho2, every) if can_choose else "proximal"
     if "seed" in SOLVERS[solver].options:
         options = {"seed": seed, **options}
     if SOLVERS[solver].is_stochastic:

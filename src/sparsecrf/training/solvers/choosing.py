@@ -27,15 +27,15 @@ _RATIO = 4.0  # maximum ratio of rho1 to rho2
 
 
 def choose_solver(data: TrainingData, rho1: float, rho2: float, choices: Sequence[Choice]) -> str:
-    """Return `dual`, or `auto`, which then means `proximal`. `choices`: the given options and the
-    properties of the data, with their capabilities."""
+    """Return `dual` or `proximal`. `choices`: the given options and the properties of the data, with their
+    capabilities."""
     if dual.KIND.capabilities.conflicts(choice.capabilities for choice in choices if choice.option != "solver"):
-        return "auto"
+        return "proximal"
     corpus = data.corpus
     assert isinstance(corpus, Corpus)  # dual does not support shards
     is_small = _has_few_labels(corpus) and DualAscent.bytes(corpus) <= _BYTES
     is_faster = corpus.n_tokens >= _TOKENS and rho2 >= max(_RHO2, rho1 / _RATIO)
-    return "dual" if is_small and is_faster else "auto"
+    return "dual" if is_small and is_faster else "proximal"
 
 
 def _has_few_labels(corpus: Corpus) -> bool:

@@ -28,7 +28,9 @@ class Lbfgs:
     """Each step is a run of L-BFGS-B on the working set."""
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
-        self.objective, self.memory = objective, memory
+        from scipy.optimize import minimize  # before `fit` limits the threads of the libraries that are loaded
+
+        self.objective, self.memory, self.minimize = objective, memory, minimize
         self.interrupted = False
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
@@ -44,8 +46,6 @@ class Lbfgs:
         """Nothing to do: no state is kept between steps."""
 
     def step(self, point: Point) -> Point:
-        from scipy.optimize import minimize
-
         if self.interrupted:  # in the middle of a step, whose best point is kept
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
@@ -70,12 +70,12 @@ class Lbfgs:
         options = {"maxiter": _INNER_ITERATIONS, "maxcor": self.memory, "ftol": 0.0, "gtol": 0.0}
         try:
             if penalty.rho1 == 0:
-                minimize(smooth, unit * point.w, jac=True, method="L-BFGS-B", options=options)
+                self.minimize(smooth, unit * point.w, jac=True, method="L-BFGS-B", options=options)
             else:
                 at = unit * point.w
                 start = np.concatenate([np.maximum(at, 0.0), np.maximum(-at, 0.0)])
                 bounds = [(0.0, None)] * (2 * n)
-                minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+                self.minimize(split, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except KeyboardInterrupt:
             if best is point:
                 raise
