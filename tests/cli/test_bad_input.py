@@ -51,21 +51,24 @@ CASES = [
         "train.txt, line 2: expected 3 columns as in line 1, found 2",
     ),
     ("too many columns", {"train_txt": "a D X\nb N N Y\n"}, "train", 1, "train.txt, line 2: expected 3 columns"),
-    ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "(columns are separated by spaces or tabs)"),
+    ("commas", {"train_txt": "a,X\nb,Y\n"}, "train train.txt -m m", 1, "spaces or tabs; this looks like CSV)"),
     (
         "commas and a template",
-        {"train_txt": "a,X\nb,Y\n"},
+        {"train_txt": "\na,X\nb,Y\n"},
         "train",
         1,
-        "columns or more, the label last, found one (columns are separated by spaces or tabs)",
+        "train.txt, line 2: expected 2 or more columns, with the label in the last one, found 1 (columns are "
+        "separated by spaces or tabs; this looks like CSV)",
     ),
     (
         "only labels",
         {"train_txt": "X\nY\n"},
         "train",
         1,
-        "train.txt, line 1: expected 2 columns or more, the label last",
+        "train.txt, line 1: expected 2 or more columns, with the label in the last one, found 1 (columns are "
+        "separated by spaces or tabs)",
     ),
+    ("only labels and no template", {"train_txt": "X\nY\n"}, "train train.txt -m m", 1, "with the label in the last"),
     ("empty data", {"train_txt": ""}, "train", 1, "train.txt: expected at least one sequence"),
     ("blank data", {"train_txt": "\n \n\t\n"}, "train", 1, "train.txt: expected at least one sequence"),
     ("data in Latin-1", {"train_txt": b"a D X\n\n\xe9 D X\n"}, "train", 1, "train.txt, line 3, byte 1"),

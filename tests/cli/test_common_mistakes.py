@@ -228,3 +228,13 @@ def test_text_is_no_model(tmp_path, text):
         InputError, match=f"train.txt: expected a sparsecrf model, found text that begins with '{first}'"
     ):
         Model.load(tmp_path / "train.txt")
+
+
+@pytest.mark.parametrize("command", ["train m -m other", "label -m m m", "eval m", "eval m -m m", "path m -o p"])
+def test_a_model_is_no_data(program, command):
+    program.write(train_txt=TAGS * 5)
+    assert program("train", "train.txt", "-m", "m").status == 0
+    done = program(*command.split())
+    assert done.status == 1
+    assert "m: expected text, found a sparsecrf model or another safetensors file" in done.err
+    assert "run `sparsecrf label -m m FILE`; to print the model, `sparsecrf show m`" in done.err

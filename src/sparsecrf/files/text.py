@@ -27,6 +27,8 @@ _PACKED = {
     "zip": (re.compile(rb"PK\x03\x04"), "unzip -p"),
     "zstd": (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd -dc"),
 }
+#: First bytes of safetensors files: the length of the header, below 2^48, and the header, which is a JSON object.
+_SAFETENSORS = re.compile(rb".{6}\0\0\{", re.DOTALL)
 
 
 class Piece(NamedTuple):
@@ -103,7 +105,7 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
         rest, line, looked_at = bytearray(), getattr(file, "first_line", 1), 0
         while block := read(max(size, looked_at)):
             if line == 1 and not rest:
-                _check_unpacked(block, source)
+                _check_is_text(block, source)
             rest += block
             end = whole(rest, looked_at)
             looked_at = len(rest)
@@ -116,8 +118,14 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
             yield Piece(bytes(rest), line)
 
 
-def _check_unpacked(block: bytes, source: Source) -> None:
-    """Raise if these are the first bytes of a compressed file."""
+def _check_is_text(block: bytes, source: Source) -> None:
+    """Raise if these are the first bytes of a model or a compressed file."""
+    if _SAFETENSORS.match(block):
+        model = shlex.quote(name_of(source))
+        raise InputError(
+            f"{name_of(source)}: expected text, found a sparsecrf model or another safetensors file; to label a file "
+            f"with a model, run `sparsecrf label -m {model} FILE`; to print the model, `sparsecrf show {model}`"
+        )
     for packer, (beginning, unpack) in _PACKED.items():
         if beginning.match(block):
             name = name_of(source)

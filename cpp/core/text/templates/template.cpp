@@ -250,7 +250,8 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
 void Template::check_columns(std::int64_t available, const std::string& where) const {
     if (available >= n_columns_) return;
     if (available == 0) {
-        throw InputError(message(where, ": expected ", n_columns_ + 1, " columns or more, the label last, found one ",
+        throw InputError(message(where, ": expected ", n_columns_ + 1,
+                                 " or more columns, with the label in the last one, found 1 ",
                                  "(columns are separated by spaces or tabs)"));
     }
     throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",

@@ -34,19 +34,16 @@ class Columns(Format):
         return (match[1].decode("utf-8", "replace") for match in _FIRST_CELL.finditer(piece.data))
 
     def add(self, encoder: TextEncoder, piece: Piece, source: str, layout: Layout) -> Layout:
-        template = layout.template
+        template, columns = layout.template, width(piece)
         if template is None:
             if layout.ragged:
                 raise InputError("ragged needs a template, which determines the required columns")
-            if (columns := width(piece)) == 0:
+            if columns == 0:
                 return layout  # there are only blank lines
-            if columns == 1:
-                where = f"{source}, line {piece.line}"
-                raise InputError(
-                    f"{where}: expected at least one column before the label, found only one column "
-                    "(columns are separated by spaces or tabs)"
-                )
-            template = Template.of_columns(columns - 1)
+        needed = 2 if template is None else template.n_columns + 1
+        if columns == 1 < needed and layout.n_columns == 0:
+            raise InputError(_only_one(piece, source, needed))
+        template = Template.of_columns(columns - 1) if template is None else template
         n_columns = encoder.add_columns(
             piece.data, template, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
         )
@@ -65,3 +62,14 @@ class Columns(Format):
                         raise InputError(f"{where}: expected text without whitespace, found {text!r}")
                 yield " ".join((*row, label)) + "\n"
             yield "\n"
+
+
+def _only_one(piece: Piece, source: str, needed: int) -> str:
+    """The message about a file whose first line that is not blank has one column, but `needed` columns are expected."""
+    lines = enumerate(piece.data.split(b"\n"), piece.line)
+    number, line = next((number, line) for number, line in lines if line.strip())
+    looks = "; this looks like CSV" if b"," in line else ""
+    return (
+        f"{source}, line {number}: expected {needed} or more columns, with the label in the last one, found 1 "
+        f"(columns are separated by spaces or tabs{looks})"
+    )
