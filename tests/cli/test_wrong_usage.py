@@ -148,6 +148,16 @@ REWORDED = [
     ("fit", "No such command 'fit'. Did you mean 'train'?"),
     ("trian", "No such command 'trian'. Did you mean 'train'?"),
     ("data test", "No such command 'test'. \u2502"),
+    (
+        "convert d.txt x --from csv --to columns",
+        "--from: expected columns, crfsuite, conllu, jsonl, tokens, documents, simpletagger, text, wapiti, crf++, "
+        "sparsecrf, found 'csv' \u2502",
+    ),
+    ("convert d.txt x --from wapiti --to crfpp", "crfsuite-binary, wapiti, crf++, found 'crfpp' \u2502"),
+    (
+        "convert d.txt x --from columns --to sparsecrf",
+        "expected two different formats of data, or, for models, crfsuite to sparsecrf, wapiti to sparsecrf,",
+    ),
     ("label d.txt -m m --features words", "--features; the model contains its features; omit --features \u2502"),
     ("eval d.txt -m m -t d.txt", "No such option: -t; the model contains its features; omit -t"),
     ("train d.txt --fetures words", "No such option: --fetures (Possible options: --features"),

@@ -134,9 +134,16 @@ def convert(
 
     names = from_.partition(":")[0], to.partition(":")[0]
     is_data = names in _DATA or (chunks is not None and names[0] == names[1] and names[0] in _WITH_NOTHING_ELSE)
+    for k, option in enumerate(("--from", "--to")):
+        known = dict.fromkeys([*FORMATS, *(pair[k] for pair in _MODELS)])
+        if names[k] not in known:
+            raise typer.BadParameter(f"expected {', '.join(known)}, found {names[k]!r}", param_hint=option)
     if not is_data and names not in _MODELS:
-        known = ", ".join(f"{a} to {b}" for a, b in [*_MODELS, *_DATA])
-        raise typer.BadParameter(f"expected one of {known}, found {from_} to {to}", param_hint="--from, --to")
+        models = ", ".join(f"{a} to {b}" for a, b in _MODELS)
+        raise typer.BadParameter(
+            f"expected two different formats of data, or, for models, {models}; found {from_} to {to}",
+            param_hint="--from, --to",
+        )
     if not is_data and chunks is not None:
         raise typer.BadParameter("not supported for models; leave it out", param_hint="--chunks")
     if chunks not in (None, *CODES):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError, StringTable
+from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.encoding.ngrams import Ngrams
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def _id_of(what: str, name: str, table: StringTable) -> int:
     names = [table[k] for k in range(len(table))]
     like = [known for known in names if abs(len(known) - len(name)) <= 3][:_LIKE]
     near = ", ".join(map(repr, get_close_matches(name, like, 5, 0.5) or names[:5]))
-    raise InputError(f"expected one of the model's {len(names)} {what}s (such as {near}), found {name!r}")
+    expected = f"expected one of the model's {len(names)} {what}s (such as {near})"
+    raise OptionError(Named(what), f": {expected}, found {name!r}")
 
 
 def check_top(top: int | None) -> None:
