@@ -71,7 +71,8 @@ def test_attributes_of_their_own(program):
         program.write(**{f"{name}_crfsuite": _crfsuite(dicts(X), y)})
     program("train", "train.crfsuite", "-m", "m", "-q")
     assert program("calibrate", "m", "held.crfsuite", "-o", "other", "-q").err == ""
-    assert program("label", "-m", "m", "test.crfsuite", "--coverage", "0.9").status == 1
+    done = program("label", "-m", "m", "test.crfsuite", "--coverage", "0.9")
+    assert (done.status, "--coverage: expected a calibrated model, found an uncali" in done.err) == (2, True)
     done = program("label", "-m", "other", "test.crfsuite", "--coverage", "0.9")
     assert done.out.startswith("# 0 ")
 
@@ -86,7 +87,11 @@ def test_attributes_of_their_own(program):
         ("label -m m test.txt --coverage 0.9 --constrain iob2", 2, "cannot be used with --constrain"),
         ("label -m m test.txt --coverage 0.9 --cost-factor 2", 2, "cannot be used with --cost-factor"),
         ("label -m m test.txt --coverage 0.9 --nbest 1001", 2, "--nbest: expected at most 1000"),
-        ("label -m m test.txt --coverage 0.999", 1, "calibrated on at least 999 sentences"),
+        (
+            "label -m m test.txt --coverage 0.999",
+            2,
+            "--coverage 0.999: expected a model calibrated on at least 999 sentences",
+        ),
         ("calibrate m few.txt", 1, "few.txt: expected at least 19 sentences"),
         ("calibrate m empty.txt", 1, "found 0"),
         ("calibrate m new.txt", 1, "new.txt, sequence 0, token 0: expected a label of the model"),
@@ -120,7 +125,7 @@ def test_interrupted(calibrated, monkeypatch):
 def test_a_compact_file(calibrated):
     """Rounding ends a calibration; a compact file can have one of its own, and stays compact."""
     assert "calibrate small again" in calibrated("compact", "m", "small").err
-    assert calibrated("label", "-m", "small", "test.txt", "--coverage", "0.9").status == 1
+    assert calibrated("label", "-m", "small", "test.txt", "--coverage", "0.9").status == 2
     size = (calibrated.directory / "small").stat().st_size
     assert calibrated("calibrate", "small", "held.txt").status == 0
     assert calibrated("label", "-m", "small", "test.txt", "--coverage", "0.9").status == 0

@@ -203,7 +203,7 @@ def test_the_file_keeps_it_as_long_as_the_weights_are_the_same(fitted, tmp_path)
     again = Model.load(tmp_path / "m")
     assert again.predict_set(X[:50], 0.9) == crf.model_.predict_set(X[:50], 0.9)
     for other in (again.scaled(2.0), Model.from_bytes(again.to_bytes(compact=True))):
-        with pytest.raises(InputError, match="expected a calibrated model"):
+        with pytest.raises(InputError, match=r"^coverage: expected a calibrated model"):
             other.predict_set(X[:1], 0.9)
     small = Model.from_bytes(again.to_bytes(compact=True)).calibrated(X, y)
     kept = Model.from_bytes(small.to_bytes(compact="int16"))
@@ -217,7 +217,7 @@ def test_wrong_coverages(fitted, coverage):
 
 
 def test_more_than_the_calibration_can_tell(fitted):
-    with pytest.raises(InputError, match=r"coverage 0.999: expected a model calibrated on at least 999 sentences"):
+    with pytest.raises(InputError, match=r"coverage=0.999: expected a model calibrated on at least 999 sentences"):
         fitted[0].predict_set(fitted[1], 0.999)
 
 

@@ -62,9 +62,10 @@ class Calibration(NamedTuple):
         budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # largest allowed sum_i L_i(q)
         if budget < 0:
             needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
-            raise InputError(
-                f"coverage {coverage:g}: expected a model calibrated on at least {needed:,} sentences (with {kind}), "
-                f"found {self.n:,}; calibrate it on more sentences, or request at most {self.n / (self.n + 1):.4g}"
+            raise OptionError(
+                Named("coverage", coverage),
+                f": expected a model calibrated on at least {needed:,} sentences (with {kind}), "
+                f"found {self.n:,}; calibrate it on more sentences, or request at most {self.n / (self.n + 1):.4g}",
             )
         return next(s for s, missed in zip(self.score, self.missed, strict=True) if missed <= budget)
 
@@ -104,15 +105,15 @@ def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
     """The calibration in a model's training record. Raises if the model is not calibrated for this kind."""
     record = training.get(KEY)
     if record is None:
-        raise InputError(
-            "coverage: expected a calibrated model, found an uncalibrated one; run `sparsecrf calibrate MODEL DATA` or "
-            "CRF.calibrate(X, y) with held-out data"
+        raise OptionError(
+            Named("coverage"),
+            ": expected a calibrated model, found an uncalibrated one; run `sparsecrf calibrate MODEL DATA` or "
+            "CRF.calibrate(X, y) with held-out data",
         )
     found = record.get(kind) if isinstance(record, Mapping) else None
     if found is None and isinstance(record, Mapping):
-        raise InputError(
-            f"coverage: this model is not calibrated for {kind}, because the calibration data contained no {kind}"
-        )
+        reason = f"because the calibration data contained no {kind}"
+        raise OptionError(Named("coverage"), f": this model is not calibrated for {kind}, {reason}")
     return _checked(found)
 
 
