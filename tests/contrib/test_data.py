@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -178,6 +179,21 @@ def test_download_of_what_is_not_there(served, tmp_path):
     (directory / "test.conll").unlink()
     with pytest.raises(InputError, match=r"test.conll: could not download 7 bytes: 404"):
         fetch(data_set, tmp_path / "out")
+
+
+def test_without_a_connection(served, tmp_path, monkeypatch):
+    requests = pytest.importorskip("requests")
+    files = [replace(file, url="http://127.0.0.1:9/none") for file in served[0].files]
+    offline = replace(served[0], files=tuple(files))
+    with pytest.raises(InputError, match=r"^tiny: could not connect to 127.0.0.1; are you online\? \[.*refused"):
+        fetch(offline, tmp_path / "out")
+
+    def late(*_, **__):
+        raise requests.exceptions.ReadTimeout("Read timed out. (read timeout=30)")
+
+    monkeypatch.setattr(requests.Session, "send", late)
+    with pytest.raises(InputError, match=r"are you online\? Read timed out. \(read timeout=30\)$"):
+        fetch(offline, tmp_path / "out")
 
 
 def test_without_pooch_the_command_to_install_it_is_named(served, monkeypatch, tmp_path):

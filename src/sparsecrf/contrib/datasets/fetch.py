@@ -6,6 +6,7 @@ import hashlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.datasets.readers import column_text
@@ -100,9 +101,15 @@ def _content(data_set: DataSet, file: Source) -> bytes:
         raise InputError(f"{data_set.name}: downloads need the package pooch: {INSTALL_POOCH}") from None
     kept = cache() or Path(pooch.os_cache("sparsecrf"))
     pooch.get_logger().setLevel("WARNING")  # the program reports its progress itself
+    from requests.exceptions import ConnectionError, Timeout
+
     try:
         path = pooch.retrieve(file.url, f"sha256:{file.sha256}", file.name, kept / data_set.name)
-    except OSError as error:  # no connection, no such file, disk full
+    except (ConnectionError, Timeout) as error:
+        cause = getattr(error.args[0], "reason", error) if error.args else error  # the error that urllib3 wraps
+        host, short = urlsplit(file.url).hostname, str(cause).rpartition(": ")[2]
+        raise InputError(f"{data_set.name}: could not connect to {host}; are you online? {short}") from None
+    except OSError as error:  # no such file, disk full
         raise InputError(f"{file.url}: could not download {file.size:,} bytes: {error}") from None
     except ValueError as error:  # raised by pooch for a wrong checksum
         raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found different content: {error}") from None
