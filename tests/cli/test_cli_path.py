@@ -97,7 +97,8 @@ def test_path_searches_by_itself(files):
     for row in found["path"]:  # names are by the order of the fits, rows by falling rho1
         assert Model.load(files.directory / "s" / row["model"]).training["rho1"] == row["rho1"]
     assert re.search(r"point \d+: rho1 .* weights  token accuracy .* %", done.err)
-    assert re.search(r"best: rho1 .* nonzero weights, token accuracy .* % on the dev data", done.err)
+    expected = r"best: rho1 .* nonzero weights, token accuracy .* % on the dev data; saved as s.best\.safetensors\n"
+    assert re.search(expected, done.err)
 
 
 CHUNKS = "a B-X\nb I-X\nc O\n\na B-X\nc O\n\nc O\nb O\n\nd B-Y\nc O\n\n"

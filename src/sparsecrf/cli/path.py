@@ -265,4 +265,5 @@ def _closing(found: Path, output: str, seconds: float) -> str:
         return f"{text}; no best model was chosen, because that requires held-out labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
-    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} nonzero weights, {score}"
+    file = os.path.join(output, _BEST)
+    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} nonzero weights, {score}; saved as {file}"
