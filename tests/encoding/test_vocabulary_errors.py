@@ -88,11 +88,11 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"y": [["L"]]},
-            r"^sequence 1: expected.*many sequences.*X.*sequences.*found more in X",
+            r"^X and label sequences: expected the same number of sequences, found 1 in label sequences and more in X$",
         ),
         (
             {"y": [["L"], "LL", "L"]},
-            r"^sequence 2: expected.*many sequences.*X.*sequences.*found more in label",
+            r"^X and label sequences: expected the same number of sequences, found 2 in X and more in label sequences$",
         ),
         (
             {"sequence_weight": [1, None]},
@@ -104,7 +104,7 @@ def test_bad_label_is_named(label, message):
         ),
         (
             {"sequence_weight": [1]},
-            "^sequence 1: expected as many sequences in X as in sequence weights",
+            "^X and sequence weights: expected the same number of sequences, found 1 in sequence weights and more",
         ),
         (
             {"sequence_weight": [1, -1]},

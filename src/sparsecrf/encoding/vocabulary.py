@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable, WordVectors
@@ -156,17 +157,23 @@ def _first(n: int, table: StringTable) -> StringTable:
     return StringTable.from_arrays(text[: offsets[n]], offsets[: n + 1])
 
 
-def in_step(X: Iterable[Any], extra: dict[str, Iterable[Any] | None]) -> Iterator[tuple[Any, ...]]:
-    """Yield items of X together with items of each of `extra` (None where it is None); raise if lengths differ."""
+def in_step(
+    X: Iterable[Any], extra: dict[str, Iterable[Any] | None], sizes: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[tuple[Any, ...]]:
+    """Yield items of X together with items of each of `extra` (None where it is None); raise if lengths differ.
+
+    `sizes`: the lengths of X and `extra`, where known, for the message.
+    """
     given = {name: values for name, values in extra.items() if values is not None}
     for i, (tokens, *rest) in enumerate(zip_longest(X, *given.values(), fillvalue=_END)):
         item = dict(zip(given, rest, strict=True))
         for name, value in item.items():
             if tokens is _END or value is _END:
-                short, long = ("X", name) if tokens is _END else (name, "X")
-                raise InputError(
-                    f"sequence {i}: expected as many sequences in X as in {name}, found more in {long} than in {short}"
-                )
+                seen = {"X": i if tokens is _END else "more", name: i if value is _END else "more"}
+                counts: dict[str, Any] = {**seen, **sizes}
+                of_both = sorted(((counts[each], each) for each in ("X", name)), key=lambda one: one[0] == "more")
+                found = " and ".join(f"{count} in {each}" for count, each in of_both)
+                raise InputError(f"X and {name}: expected the same number of sequences, found {found}")
         yield (tokens, *(item.get(name) for name in extra))
 
 

@@ -31,13 +31,15 @@ class Items:
         """`weight`: weights of sequences or of their tokens. `rows`: whether rows of data frames hold the columns that
         a template reads; otherwise their cells are attributes. `what`: the name of the labels in messages."""
         weights = weights_of(weight, lengths)
-        self._of_sequences = weights.get("sequence_weight")
+        self._of_sequences, self._what = weights.get("sequence_weight"), what
         extra = {
-            "label sequences": beside(y, lengths, what),
+            what: beside(y, lengths, what),
             "sequence weights": self._of_sequences,
             "token weights": weights.get("token_weight"),
         }
-        self._items, self._ahead = in_step(sequences(X, lengths, columns=rows), extra), deque[Any]()
+        sizes = {name: len(values) for name, values in (("X", X), (what, y)) if isinstance(values, (list, tuple))}
+        self._items = in_step(sequences(X, lengths, columns=rows), extra, sizes if lengths is None else {})
+        self._ahead = deque[Any]()
 
     def first(self) -> Any:
         """The tokens of the first nonempty sequence; call this before reading the sequences."""
@@ -60,7 +62,11 @@ class Items:
             attributes = tokens if reader is None else reader.without(tokens, i)
             see(attributes)
             weight = 1.0 if self._of_sequences is None else weight
-            encoder.add(attributes, names(labels_in(labels), i), weight, weights)
+            named = names(labels_in(labels), i)
+            if len(named) != (n := len(tokens)):
+                expected = f"{n} label{'' if n == 1 else 's'}, one for each token"
+                raise InputError(f"{self._what}, sequence {i}: expected {expected}, found {len(named)}")
+            encoder.add(attributes, named, weight, weights)
 
     def _each(self) -> Iterator[Any]:
         while self._ahead:
