@@ -146,7 +146,9 @@ def _label_sequences(
     with decoded(file, charset) as source:
         if gold is not None:
             with decoded(gold, charset) as gold_source:
-                yield from _in_step(of.labels(gold_source, ragged=ragged), of.labels(source, ragged=ragged), gold, file)
+                place = partial(_place, of, charset, file)
+                labels = of.labels(gold_source, ragged=ragged), of.labels(source, ragged=ragged)
+                yield from _in_step(*labels, gold, file, place)
         elif of.has_columns:
             yield from _last_two(file, read_columns(source, ragged=ragged))
         else:
@@ -155,8 +157,11 @@ def _label_sequences(
             )
 
 
-def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: str, file: str) -> Iterator[_Pair]:
-    """Pair the gold and the predicted labels of the same sequences, from two files."""
+def _in_step(
+    gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: str, file: str, place: Callable[[int], str]
+) -> Iterator[_Pair]:
+    """Pair the gold and the predicted labels of the same sequences, from two files. `place` describes a sequence of
+    `file`."""
     from itertools import zip_longest
 
     from sparsecrf import InputError
@@ -169,15 +174,32 @@ def _in_step(gold: Iterator[_Labels], predicted: Iterator[_Labels], gold_file: s
                 f"{'more' if right is None else f'only {i}'}"
             )
         if len(right) != len(found):
-            expected = f"{len(right)} tokens as in {name_of(gold_file)}"
-            raise InputError(f"{name_of(file)}, sequence {i}: expected {expected}, found {len(found)}")
+            expected = f"{counted(len(right), 'token')}, as in {name_of(gold_file)}"
+            raise InputError(f"{place(i)}: expected {expected}, found {len(found)}")
         labels = [label for label in found if label is not None]
         if len(labels) < len(found):
             raise InputError(
-                f"{name_of(file)}, sequence {i}: expected a predicted label for every token, found {len(labels)} "
-                f"labels for {len(found)} tokens"
+                f"{place(i)}: expected a predicted label for every token, found {counted(len(labels), 'label')} for "
+                f"{counted(len(found), 'token')}"
             )
         yield right, labels
+
+
+def _place(of: Format, charset: Charset, file: str, i: int) -> str:
+    """The name of a file, with the line of sequence i (unless the file is a pipe) and its number, counted from 1."""
+    import os
+    from itertools import islice
+
+    from sparsecrf.encoding.formats import Records
+    from sparsecrf.files.charset import decoded
+    from sparsecrf.files.text import name_of
+
+    where = name_of(file)
+    if os.path.isfile(file):
+        with decoded(file, charset) as source:
+            found = of.labelled(source) if isinstance(of, Records) else chain.from_iterable(map(of.sequences, of.pieces(source)))
+            where += f", line {next(islice(found, i, None)).line}"
+    return f"{where}, sequence {i + 1}"
 
 
 def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair]:
