@@ -13,7 +13,7 @@ from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
-from sparsecrf.tables import html_table, text_table
+from sparsecrf.tables import counted, html_table, text_table
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         f1 = "" if self.f1 is None else f", F1 {self.f1:.2f}"
-        sizes = f"{self.sequences} sequences, {self.tokens} tokens"
+        sizes = f"{counted(self.sequences, 'sequence')}, {counted(self.tokens, 'token')}"
         errors = f"token error {self.token_error:.2f} %, sequence error {self.sequence_error:.2f} %"
         return f"<Evaluation: {sizes}, {errors}{f1}>"
 
@@ -77,8 +77,8 @@ class Evaluation:
         return html_table(self._summary(), head, rows)
 
     def _summary(self) -> str:
-        tokens = f"{self.tokens:,} tokens, {self.token_error:.2f} % wrong"
-        sequences = f"{self.sequences:,} sequences, {self.sequence_error:.2f} % with an error"
+        tokens = f"{counted(self.tokens, 'token')}, {self.token_error:.2f} % wrong"
+        sequences = f"{counted(self.sequences, 'sequence')}, {self.sequence_error:.2f} % with an error"
         return f"{tokens}; {sequences}" + ("" if self.f1 is None else f"; F1 {self.f1:.2f}")
 
     def _table(self) -> tuple[list[str], list[list[str]]]:

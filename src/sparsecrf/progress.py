@@ -175,11 +175,13 @@ class _Line(_Lines):
 
 def note(record: dict[str, Any]) -> str:
     """One iteration as a line of text."""
+    from sparsecrf.tables import counted
+
     active = record["active_unigram"] + record["active_bigram"] + record.get("active_ngram", 0)
     parts = [f"iteration {record['iter']}"]
     if record["dev_error"] is not None:
         parts.append(f"dev error {record['dev_error']:.2f} %")
-    parts += [f"objective {record['objective']:,.2f}", f"{active:,} weights"]
+    parts += [f"objective {record['objective']:,.2f}", counted(active, "weight")]
     if record["kkt"] is not None:
         parts.append(f"KKT residual {record['kkt']:.1e}")
     return "  ".join(parts)

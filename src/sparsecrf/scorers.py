@@ -14,6 +14,7 @@ from sklearn.metrics import make_scorer
 from sparsecrf._core import InputError
 from sparsecrf.chunks import OUTSIDE, Scheme
 from sparsecrf.metrics import ChunkScore, evaluate, mean_rates
+from sparsecrf.tables import counted
 
 Labels = Iterable[Sequence[Any]]
 AVERAGES = ("macro", "weighted")  # averages for label_f1_score
@@ -100,9 +101,11 @@ def _in_step(y_true: Labels, y_pred: Labels, weight: Any) -> Iterable[tuple[Sequ
     for i, (gold, predicted) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(gold) != len(predicted):
             raise InputError(
-                f"sequence {i}: expected as many labels as predictions, found {len(gold)} labels and {len(predicted)} "
-                "predictions"
+                f"sequence {i}: expected as many labels as predictions, found {counted(len(gold), 'label')} and "
+                f"{counted(len(predicted), 'prediction')}"
             )
         if hasattr(weights[i], "__len__") and len(weights[i]) != len(gold):
-            raise InputError(f"sequence {i}: expected {len(gold)} weights, one per token, found {len(weights[i])}")
+            raise InputError(
+                f"sequence {i}: expected {counted(len(gold), 'weight')}, one per token, found {len(weights[i])}"
+            )
         yield [None if isinstance(label, (set, frozenset)) else label for label in gold], predicted, weights[i]

@@ -1,11 +1,16 @@
-"""Small tables as text, and as HTML for notebooks: without scripts or style sheets, in the colours of the page."""
+"""Counts and small tables as text, and tables as HTML for notebooks: without scripts or style sheets, in the colours of
+the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun, which takes an s in the plural."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -21,6 +26,8 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
     """An HTML table with a title and a note below. All text is escaped, since labels and attributes come from data."""
+    from html import escape  # here, because `label` must start quickly
+
     parts = [f"<b>{escape(title)}</b>"]
     if rows:
         body = "".join(_row("td", row) for row in rows)
@@ -34,6 +41,8 @@ def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], n
 
 
 def _row(kind: str, cells: Sequence[str]) -> str:
+    from html import escape
+
     align = ("left", *["right"] * (len(cells) - 1))
     made = (
         f"<{kind} style='{_CELL};text-align:{side}'>{escape(cell)}</{kind}>"

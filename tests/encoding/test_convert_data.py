@@ -51,7 +51,7 @@ def test_attributes_of_pairs_have_no_place(line):
     [
         (
             b"O\ta\n\nO\ta\tb\n",
-            "input, sequence 1, position 0: expected 1 attributes, as at the previous positions, found 2",
+            "input, sequence 1, position 0: expected 1 attribute, as at the previous positions, found 2",
         ),
         (b"O\ta:2\n", "sequence 0, position 0: expected attributes without values, found a:2.0"),
         (b"O\ta b\n", "sequence 0, position 0: expected text without whitespace, found 'a b'"),

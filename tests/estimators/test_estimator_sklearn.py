@@ -249,7 +249,7 @@ def test_searches_by_f1_of_labels(name, scorer):
         (
             token_accuracy_score,
             ([["a"]], [["a", "b"]]),
-            "sequence 0.*found 1 labels and 2 pred",
+            "sequence 0.*found 1 label and 2 pred",
         ),
         (sequence_accuracy_score, ([["a"]], [["a"]], [1.0, 2.0]), "found 1 label sequences and 2 sample_weight"),
         (token_accuracy_score, ([["a", "b"]], [["a", "b"]], [[1.0]]), "sequence 0: expected 2 weights, .* found 1"),

@@ -405,6 +405,8 @@ def test_an_evaluation_is_printed_as_a_table():
     ]
     assert str(evaluate([["a", "b"]], [["a", "a"]])).splitlines()[1].split()[0] == "label"
     assert repr(evaluate(GOLD, PREDICTED)).startswith("<Evaluation: 2 sequences, 5 tokens,")
+    assert repr(evaluate([["A"]], [["A"]])).startswith("<Evaluation: 1 sequence, 1 token,")
+    assert str(evaluate([["A"]], [["A"]])).startswith("1 token, 0.00 % wrong; 1 sequence, ")
 
 
 def test_an_evaluation_in_a_notebook():

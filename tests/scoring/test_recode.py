@@ -113,7 +113,7 @@ def test_the_program(program, tmp_path):
         "expected iob1, iob2 or iobes, found bilou"
         in program("convert", str(file), str(made), *both, "--chunks", "bilou").err
     )
-    assert "expected one of" in program("convert", str(file), str(made), *both).err
+    assert "expected two different formats" in program("convert", str(file), str(made), *both).err
     treebank = ["--from", "conllu", "--to", "conllu"]
     assert "expected one of" in program("convert", str(file), str(made), *treebank, "--chunks", "iob2").err
     models = ["--from", "sparsecrf", "--to", "wapiti"]

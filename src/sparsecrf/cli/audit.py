@@ -212,7 +212,9 @@ def _table(suspects: Sequence[Any], sequences: Sequence[Any]) -> Iterator[list[s
 
 
 def _closing(found: Audit) -> str:
+    from sparsecrf.tables import counted
+
     better = sum(suspect.probability < 0.5 and suspect.given_others < 0.5 for suspect in found.tokens)
     missing = found.n_sequences - len(found.fold)
-    left = f"; {missing:,} sequences were not judged" if missing else ""
-    return f"{len(found.tokens):,} tokens judged; for {better:,} of them, another label is more probable{left}"
+    left = f"; {counted(missing, 'sequence')} {'was' if missing == 1 else 'were'} not judged" if missing else ""
+    return f"{counted(len(found.tokens), 'token')} judged; for {better:,} of them, another label is more probable{left}"

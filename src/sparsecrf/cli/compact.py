@@ -49,6 +49,7 @@ def compact(
     from sparsecrf.model.calibration import KEY
     from sparsecrf.model.unchanged import compare, sequences_of
     from sparsecrf.progress import say
+    from sparsecrf.tables import counted
 
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
@@ -70,7 +71,7 @@ def compact(
         kept = found.sequences - found.changed_sequences
         say(f"{kept:,} of {found.sequences:,} sentences have the same labels", quiet=quiet)
         say(
-            f"proved for {found.proved:,} sentences ({100 * found.proved / max(1, found.sequences):.1f} %): "
+            f"proved for {counted(found.proved, 'sentence')} ({100 * found.proved / max(1, found.sequences):.1f} %): "
             "the score margin of their best labels exceeds the sum of all rounding errors",
             quiet=quiet,
         )

@@ -94,6 +94,7 @@ def simulate(
     from sparsecrf.contrib.datasets.fetch import write_all
     from sparsecrf.contrib.datasets.readers import column_text
     from sparsecrf.contrib.simulate import paper_hmm
+    from sparsecrf.tables import counted
 
     hmm, rng = paper_hmm(), default_rng(seed)
     texts = {}
@@ -104,8 +105,8 @@ def simulate(
     for path in write_all(output, texts):
         typer.echo(path)
     typer.echo(
-        f"wrote a template and three files with {sequences:,} sequences of {hmm.length} symbols and their hidden "
-        "labels\n"
+        f"wrote a template and three files with {counted(sequences, 'sequence')} of {hmm.length} symbols and their "
+        "hidden labels\n"
         f"the Bayes error is {100 * hmm.bayes_error():.2f} %; no model can do better",
         err=True,
     )

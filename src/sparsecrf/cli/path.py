@@ -260,10 +260,12 @@ def _cell(value: Any) -> str:
 
 
 def _closing(found: Path, output: str, seconds: float) -> str:
-    text = f"{output}: {len(found)} models in {seconds:.1f} s"
+    from sparsecrf.tables import counted
+
+    text = f"{output}: {counted(len(found), 'model')} in {seconds:.1f} s"
     if found.best is None or found.scores is None:
         return f"{text}; no best model was chosen, because that requires held-out labelled data (--dev)"
     best = found[found.best]
     score = f"{found.score} {found.scores[found.best]:.2f} % on the dev data"
-    file = os.path.join(output, _BEST)
-    return f"{text}; best: {found.text_of(found.best)}, {len(best.w):,} nonzero weights, {score}; saved as {file}"
+    weights, file = counted(len(best.w), "nonzero weight"), os.path.join(output, _BEST)
+    return f"{text}; best: {found.text_of(found.best)}, {weights}, {score}; saved as {file}"

@@ -105,5 +105,7 @@ def suggest(
 
 
 def _closing(chosen: int, of: int, asked: int) -> str:
+    from sparsecrf.tables import counted
+
     few = "; the pool contains no more" if chosen < asked else ""
-    return f"{chosen:,} of {of:,} sentences chosen{few}"
+    return f"{chosen:,} of {counted(of, 'sentence')} chosen{few}"

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from sparsecrf._core import InputError
 from sparsecrf.estimators.reading import weights_of
 from sparsecrf.estimators.sequences import labels_beside
+from sparsecrf.tables import counted
 from sparsecrf.warn import warn_caller
 
 #: Weights of labels; 1 for labels that are not listed; "balanced" means tokens / (labels x tokens with the label), and
@@ -75,6 +76,6 @@ def _check_weights(by_label: Mapping[Any, Any]) -> None:
 def _product(own: list[float], weights: Any, i: int) -> list[float]:
     if len(weights) != len(own):
         raise InputError(
-            f"sample_weight, sequence {i}: expected {len(own)} weights, one per token, found {len(weights)}"
+            f"sample_weight, sequence {i}: expected {counted(len(own), 'weight')}, one per token, found {len(weights)}"
         )
     return [a * b for a, b in zip(own, weights, strict=True)]

@@ -21,6 +21,7 @@ from sparsecrf.estimators.frames import labels_in
 from sparsecrf.estimators.sequences import beside, sequences
 from sparsecrf.model.tokens import TEXT, kind_of
 from sparsecrf.shards.dataset import Dataset
+from sparsecrf.tables import counted
 from sparsecrf.warn import warn_caller
 
 
@@ -63,8 +64,8 @@ class Items:
             see(attributes)
             weight = 1.0 if self._of_sequences is None else weight
             named = names(labels_in(labels), i)
-            if len(named) != (n := len(tokens)):
-                expected = f"{n} label{'' if n == 1 else 's'}, one for each token"
+            if len(named) != len(tokens):
+                expected = f"{counted(len(tokens), 'label')}, one for each token"
                 raise InputError(f"{self._what}, sequence {i}: expected {expected}, found {len(named)}")
             encoder.add(attributes, named, weight, weights)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparsecrf.tables import html_table
+from sparsecrf.tables import counted, html_table
 
 if TYPE_CHECKING:
     from sparsecrf.model.model import Model
@@ -17,7 +17,7 @@ def model_card(model: Model) -> str:
     """HTML with the model's sizes, its labels and the optimality gap of training."""
     more = ", ..." if len(model.labels) > _LABELS_SHOWN else ""
     rows = [
-        [f"{len(model.labels):,} labels", ", ".join(model.labels[:_LABELS_SHOWN]) + more],
+        [counted(len(model.labels), "label"), ", ".join(model.labels[:_LABELS_SHOWN]) + more],
         ["attributes with a weight", f"{model.n_attributes:,}"],
         ["weights", f"{model.n_active:,}"],
     ]

@@ -291,7 +291,10 @@ class Model(AnsweringModel):
         self.__dict__.update(Model.from_bytes(state["file"]).__dict__)
 
     def __repr__(self) -> str:
-        return f"<Model: {len(self.labels)} labels, {self.n_attributes} attributes, {self.n_active} weights>"
+        from sparsecrf.tables import counted
+
+        sizes = {"label": len(self.labels), "attribute": self.n_attributes, "weight": self.n_active}
+        return f"<Model: {', '.join(counted(n, noun) for noun, n in sizes.items())}>"
 
     def _repr_html_(self) -> str:
         """For notebooks."""

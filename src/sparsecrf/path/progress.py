@@ -7,6 +7,7 @@ from typing import Any
 
 from sparsecrf.path.following import Point
 from sparsecrf.progress import Advance, note
+from sparsecrf.tables import counted
 
 
 class PathProgress:
@@ -33,7 +34,7 @@ class PathProgress:
             where = "all data, "
         parts = [
             f"{where}point {point.number + 1}: rho1 {point.rho1:.4g}, rho2 {point.rho2:.4g}",
-            f"{point.n_weights:,} weights",
+            counted(point.n_weights, "weight"),
         ]
         if point.error is not None:
             parts.append(f"{self._score} {100 - point.error:.2f} %")

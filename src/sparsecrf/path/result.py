@@ -42,17 +42,21 @@ class Path:
     interrupted: bool = False  #: whether the path ended early: the last fit may be unfinished, others are missing
 
     def __repr__(self) -> str:
+        from sparsecrf.tables import counted
+
         rho1 = f", rho1 {self.fits[0].rho1:.4g} to {self.fits[-1].rho1:.4g}" if self.fits else ""
-        return f"<Path: {len(self.fits)} fits{rho1}{self._best_text()}>"
+        return f"<Path: {counted(len(self.fits), 'fit')}{rho1}{self._best_text()}>"
 
     def _best_text(self) -> str:
         if self.best is None or self.scores is None:
             return ""
+        from sparsecrf.tables import counted
+
         found, edge = self.fits[self.best], f" (at the {self.edge} edge)" if self.edge else ""
         spread = "" if self.standard_errors is None else f" +- {self.standard_errors[self.best]:.2f}"
         return (
             f"; best: {self.text_of(self.best)}{edge}, {self.score} {self.scores[self.best]:.2f} %{spread}, "
-            f"{len(found.w):,} weights"
+            f"{counted(len(found.w), 'weight')}"
         )
 
     def text_of(self, k: int) -> str:

@@ -78,7 +78,7 @@ def test_html_without_anything_to_show():
     model = Model.from_weights(["only"], {})
     page = Page(model.explain(["a"])._repr_html_())
     assert page.rows[1] == ["a", "only", "1.000", "", "∞", "∞", ""]
-    assert "1 labels, 0 attributes" in Page(model.explain()._repr_html_()).text
+    assert "1 label, 0 attributes" in Page(model.explain()._repr_html_()).text
     assert "only" in str(model.explain(["a"]))
 
 
@@ -122,3 +122,6 @@ def test_text_of_a_model(monkeypatch):
     assert text.index("Templates") < text.index("Transitions") < text.index("Label sun") < text.index("+2.0000")
     assert "Label sun" not in str(weather().explain(attribute="wet"))
     assert repr(weather().explain()) == "<ModelExplanation: 7 weights>"
+    one = Model.from_weights(["A"], {("a", "A"): 1.0})
+    assert repr(one) == "<Model: 1 label, 1 attribute, 1 weight>"
+    assert repr(one.explain()) == "<ModelExplanation: 1 weight>"

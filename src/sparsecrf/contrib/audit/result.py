@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sparsecrf.contrib.explain.weights import frame
 from sparsecrf.model import Model
+from sparsecrf.tables import counted
 
 
 class Suspect(NamedTuple):
@@ -48,8 +49,8 @@ class Audit:
 
     def __repr__(self) -> str:
         judged = "" if self.is_complete else f", {len(self.fold):,} of them judged"
-        ranked = f"{len(self.tokens):,} tokens and {len(self.spans):,} spans"
-        return f"<Audit: {ranked} of {self.n_sequences:,} sequences{judged}>"
+        ranked = f"{counted(len(self.tokens), 'token')} and {counted(len(self.spans), 'span')}"
+        return f"<Audit: {ranked} of {counted(self.n_sequences, 'sequence')}{judged}>"
 
 
 def ranked(suspects: list[Suspect]) -> list[Suspect]:

@@ -12,6 +12,7 @@ from math import inf, isinf
 from typing import TYPE_CHECKING
 
 from sparsecrf.contrib.explain.weights import START, Weight
+from sparsecrf.tables import counted
 
 if TYPE_CHECKING:
     from sparsecrf.contrib.explain.of_model import ModelExplanation
@@ -71,8 +72,8 @@ def model_html(explained: ModelExplanation) -> str:
 def _counts(explained: ModelExplanation) -> str:
     counts = explained.summary
     said = [
-        f"{counts['labels']:,} labels, {counts['attributes']:,} attributes",
-        f"{counts['active_unigram']:,} weights for labels, {counts['active_bigram']:,} for label pairs",
+        f"{counted(counts['labels'], 'label')}, {counted(counts['attributes'], 'attribute')}",
+        f"{counted(counts['active_unigram'], 'weight')} for labels, {counts['active_bigram']:,} for label pairs",
     ]
     for name, value in explained.training.items():
         if isinstance(value, bool | int | float | str):

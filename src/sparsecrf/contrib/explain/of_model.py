@@ -12,6 +12,7 @@ from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top, fr
 from sparsecrf.encoding.template_groups import OTHER, by_line, by_prefix
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.lazy import lazy
+from sparsecrf.tables import counted
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
@@ -103,7 +104,7 @@ class ModelExplanation:
     def __repr__(self) -> str:
         counts = self.summary
         n = sum(counts.get(f"active_{kind}", 0) for kind in ("unigram", "bigram", "ngram"))
-        return f"<ModelExplanation: {n} weights>"
+        return f"<ModelExplanation: {counted(n, 'weight')}>"
 
     def __str__(self) -> str:
         from sparsecrf.contrib.explain.tables import as_text, model_tables

@@ -206,15 +206,16 @@ def _check_only_unigrams(template: Template) -> None:
 
 def rows_of(sequences: Iterable[Items], source: str) -> Iterator[Labelled]:
     """Attributes as columns. All tokens must have the same number of attributes; columns cannot express values."""
+    from sparsecrf.tables import counted
+
     width: int | None = None
     for i, (tokens, labels) in enumerate(sequences):
         for t, attributes in enumerate(tokens):
             where = f"{source}, sequence {i}, position {t}"
             width = len(attributes) if width is None else width
             if len(attributes) != width:
-                raise InputError(
-                    f"{where}: expected {width} attributes, as at the previous positions, found {len(attributes)}"
-                )
+                expected = f"{counted(width, 'attribute')}, as at the previous positions"
+                raise InputError(f"{where}: expected {expected}, found {len(attributes)}")
             for name, value in attributes:
                 if value != 1.0:
                     raise InputError(f"{where}: expected attributes without values, found {name}:{value!r}")

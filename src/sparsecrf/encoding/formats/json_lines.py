@@ -19,6 +19,7 @@ from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats.records import Answer, Record, Records, read_records, text_lines
 from sparsecrf.files.text import Piece, Source
 from sparsecrf.files.words import TOKENIZERS
+from sparsecrf.tables import counted
 from sparsecrf.warn import warn_caller
 
 
@@ -115,7 +116,7 @@ class _Tokens(Record):
         if labelled and key in content:
             labels = content[key]
             if not isinstance(labels, list) or len(labels) != len(tokens):
-                fail(where, key, f"a list of {len(tokens)} labels, one for each token", labels)
+                fail(where, key, f"a list of {counted(len(tokens), 'label')}, one for each token", labels)
             for label in labels:
                 if label is not None and not _is_label(label):
                     fail(where, key, "text labels without NUL, or null for unknown labels", label)
