@@ -139,6 +139,30 @@ def test_model(run, tmp_path):
     assert "line 1: expected 3 columns, the last with the gold label, found 2" in err
 
 
+CONLLU = "# a comment\n\n1\ta\t_\tA" + "\t_" * 6 + "\n\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "predicted", "gold", "message"),
+    [
+        ("txt", "\na A\n\n\nb B\nc C\n", "a A\n\nb B\n", "line 5, sequence 2: expected 1 token, as in b.txt, found 2"),
+        ("txt", "a A\n\nb B\n", "a A\n\nb B\nc C\n", "line 3, sequence 2: expected 2 tokens, as in b.txt, found 1"),
+        ("crfsuite", "A\ta\n", "A\ta\nA\ta\n", "line 1, sequence 1: expected 2 tokens, as in b.crfsuite, found 1"),
+        ("conllu", CONLLU, CONLLU.replace("\n1", "\n1\ta\t_\tA" + "\t_" * 6 + "\n2"), "line 3, sequence 1: expected 2"),
+    ],
+)
+def test_unequal_sequences_are_located(program, suffix, predicted, gold, message):
+    program.write(**{f"a_{suffix}": predicted, f"b_{suffix}": gold})
+    done = program("eval", f"a.{suffix}", "--gold", f"b.{suffix}")
+    assert (done.status, done.out) == (1, "")
+    assert f"a.{suffix}, {message}" in done.err
+    if suffix == "txt":  # a pipe cannot be read again
+        done = program("eval", "-", "--gold", "b.txt", stdin=predicted.encode())
+        assert f"standard input, {message.partition(', ')[2]}" in done.err
+        done = program("eval", "a.txt", "--gold", "b.txt", "--encoding", "latin-1")
+        assert f"a.txt, {message}" in done.err
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

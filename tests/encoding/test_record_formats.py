@@ -259,7 +259,7 @@ def test_formats_that_do_not_fit(run):
     assert "--gold: expected a file with gold labels or -m MODEL for JSON-lines files, found neither" in done.err
     run.write(short_jsonl=lines({"tokens": ["Ada"], "labels": ["O"]}))
     done = run("eval", "short.jsonl", "--gold", "tokens.jsonl")
-    assert "short.jsonl, sequence 0: expected 4 tokens as in tokens.jsonl, found 1" in done.err
+    assert "short.jsonl, line 1, sequence 1: expected 4 tokens, as in tokens.jsonl, found 1" in done.err
     done = run("eval", "columns.txt", "--gold", "columns.txt", "--json")
     assert '"token_error": 0.0' in done.out
 
@@ -270,7 +270,7 @@ def test_formats_that_do_not_fit(run):
         ('{"tokens": ["a"]}', "line 1: expected labels, found none"),
         (
             '{"tokens": ["a"], "labels": []}',
-            r'line 1, "labels": expected.*list.*1 labels.*token.*found \[\]',
+            r'line 1, "labels": expected.*list.*1 label, .*token.*found \[\]',
         ),
         (
             '{"tokens": ["a"], "labels": [1]}',

@@ -125,7 +125,7 @@ def test_null_labels_of_json_lines(program):
     program.write(predicted_jsonl=program("label", "dev.jsonl", "-m", "m").out)
     assert json.loads(program("eval", "predicted.jsonl", "--gold", "dev.jsonl", "--json").out) == found
     done = program("eval", "dev.jsonl", "--gold", "predicted.jsonl")
-    assert (done.status, "expected a predicted label for every token" in done.err) == (1, True)
+    assert (done.status, "dev.jsonl, line 1, sequence 1: expected a predicted label for every" in done.err) == (1, True)
     program.write(train_jsonl=_json_lines(TRAIN))
     done = program("train", "train.jsonl", "--dev", "dev.jsonl", "-m", "m2", *READING[:2], "--json")
     assert json.loads(done.out)["dev_error"] > 0, done.err

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from sparsecrf import Model
     from sparsecrf.cli.remarks import SeenDocuments
+    from sparsecrf.encoding.formats import Format
+    from sparsecrf.files.charset import Charset
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _Labels: TypeAlias = Sequence[str | None]
@@ -166,6 +169,7 @@ def _in_step(
 
     from sparsecrf import InputError
     from sparsecrf.files.text import name_of
+    from sparsecrf.tables import counted
 
     for i, (right, found) in enumerate(zip_longest(gold, predicted)):
         if right is None or found is None:
@@ -197,8 +201,11 @@ def _place(of: Format, charset: Charset, file: str, i: int) -> str:
     where = name_of(file)
     if os.path.isfile(file):
         with decoded(file, charset) as source:
-            found = of.labelled(source) if isinstance(of, Records) else chain.from_iterable(map(of.sequences, of.pieces(source)))
-            where += f", line {next(islice(found, i, None)).line}"
+            if isinstance(of, Records):
+                lines = (record.line for record in of.labelled(source))
+            else:
+                lines = (sequence.line for piece in of.pieces(source) for sequence in of.sequences(piece))
+            where += f", line {next(islice(lines, i, None))}"
     return f"{where}, sequence {i + 1}"
 
 
