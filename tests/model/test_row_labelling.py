@@ -52,6 +52,21 @@ def test_lines_beyond_what_is_kept(seed):
     assert model._core.n_repeated > 0
 
 
+def test_a_long_sequence_whose_words_condition_pairs():
+    """Each word has its own matrix of label pairs; together they would take too much memory."""
+    rng, labels = np.random.default_rng(0), [f"y{k}" for k in range(40)]
+    rows = [[f"w{k}"] for k in range(1_500)]
+    vocabulary, template = Vocabulary(start=False), Template("B:%x[0,0]\n")
+    gold = [str(rng.choice(labels)) for _ in rows]
+    gold[: len(labels)] = labels
+    corpus = vocabulary.encode([rows], [gold], template=template, grow=True)
+    features = _core.FeatureSet.all_virtual(corpus)
+    model = Model(vocabulary, features, rng.normal(size=len(features)), template=template, n_columns=1)
+    some, every = rows[:100], by_corpus(model, rows)
+    assert in_file(model, [some, rows, some]) == [by_corpus(model, some), every, by_corpus(model, some)]
+    assert model._core.n_repeated == 1
+
+
 @pytest.mark.parametrize("n_words", [6, 3_000])
 def test_lines_that_share_cells(n_words):
     """The attributes of lines that read the same cells are cached together, unless the values rarely recur."""

@@ -33,6 +33,8 @@ class OneByOne {
     // The first n_common attributes form a list that recurs at many positions. Without own_pairs, the attributes must
     // be the same at all positions except the first.
     void add_scored(const double* scores, std::span<const std::uint32_t> bigram, std::size_t n_common);
+    // Whether the matrices of the sequence take too much memory, so that the caller must use Chain::viterbi.
+    bool is_full() const { return pairs_ && pairs_->is_full(); }
     // The number of doubles per position.
     std::int64_t size() const { return stride(); }
     // Appends the best labels of the sequence, which must not be empty. Returns the margin: the difference between the

@@ -95,9 +95,9 @@ class Model {
     }
     // Labels complete sequences of a text file. If the model has a template, the file is a column file, and each line
     // is written with the label as an additional column. Otherwise it is a CRFsuite file, and each line contains the
-    // label in the file and the predicted label. The output for a sequence depends only on that sequence. n_columns:
-    // columns per line (0: taken from the first line); line: number of the first line. Throws if tokens need
-    // vectors, which text files do not contain.
+    // label in the file and the predicted label. The output for a sequence depends only on that sequence, unless two
+    // labellings tie within rounding errors. n_columns: columns per line (0: taken from the first line); line: number
+    // of the first line. Throws if tokens need vectors, which text files do not contain.
     std::string label_text(std::string_view piece, const std::string& source, std::int64_t n_columns, std::int64_t line,
                            const LabelOptions& options) const;
 

@@ -25,6 +25,8 @@ class PairRows {
 
     // Starts a sequence and invalidates all matrix numbers.
     void begin();
+    // Whether the matrices of this sequence take too much memory, so that the caller should give up.
+    bool is_full() const { return matrices_.size() > 4 * kMostNumbers; }
     // The number of the matrix m(y', y) = sum of lambda[x, y', y] over the attributes x of a list.
     std::uint32_t matrix(std::span<const std::uint32_t> list);
     // m: [Y + 1, Yp], last row for the start label, padded with -infinity. Valid until the next call of `matrix`.
@@ -40,7 +42,7 @@ class PairRows {
 
    private:
     static constexpr int kMostCells = 1 << 15;
-    static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // limit for the kept matrices: 8 MB
+    static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;  // limit for matrices kept across sequences: 8 MB
     static constexpr int kRecentBits = 11;
     static int size_of(int n_labels) { return (n_labels + 1) * padded(n_labels); }
 

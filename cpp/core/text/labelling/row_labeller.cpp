@@ -77,6 +77,7 @@ bool RowLabeller::label_quickly(const Rows& rows, std::vector<std::int32_t>& lab
             n_common = 0;
         }
         decoder_.add_scored(scores, pairs_, n_common);
+        if (decoder_.is_full()) return false;
     }
     const std::size_t before = labels.size();
     if (decoder_.best(labels) > rounding(rows.length)) return true;
