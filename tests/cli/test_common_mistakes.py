@@ -238,3 +238,6 @@ def test_a_model_is_no_data(program, command):
     assert done.status == 1
     assert "m: expected text, found a sparsecrf model or another safetensors file" in done.err
     assert "run `sparsecrf label -m m FILE`; to print the model, `sparsecrf show m`" in done.err
+    done = program("eval", "-", stdin=(program.directory / "m").read_bytes())
+    assert "standard input: expected text, found a sparsecrf model" in done.err
+    assert "run `sparsecrf label -m MODEL FILE`; to print the model, `sparsecrf show MODEL`" in done.err

@@ -115,6 +115,8 @@ def test_the_program(program, tmp_path):
     )
     assert "expected two different formats" in program("convert", str(file), str(made), *both).err
     treebank = ["--from", "conllu", "--to", "conllu"]
-    assert "expected one of" in program("convert", str(file), str(made), *treebank, "--chunks", "iob2").err
+    assert (
+        "expected two different formats" in program("convert", str(file), str(made), *treebank, "--chunks", "iob2").err
+    )
     models = ["--from", "sparsecrf", "--to", "wapiti"]
     assert "not supported for models" in program("convert", str(file), str(made), *models, "--chunks", "iob2").err

@@ -120,16 +120,15 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
 
 def _check_is_text(block: bytes, source: Source) -> None:
     """Raise if these are the first bytes of a model or a compressed file."""
+    name, is_file = name_of(source), isinstance(source, (str, os.PathLike)) and source != "-"
     if _SAFETENSORS.match(block):
-        model = shlex.quote(name_of(source))
+        model = shlex.quote(name) if is_file else "MODEL"
         raise InputError(
-            f"{name_of(source)}: expected text, found a sparsecrf model or another safetensors file; to label a file "
+            f"{name}: expected text, found a sparsecrf model or another safetensors file; to label a file "
             f"with a model, run `sparsecrf label -m {model} FILE`; to print the model, `sparsecrf show {model}`"
         )
     for packer, (beginning, unpack) in _PACKED.items():
         if beginning.match(block):
-            name = name_of(source)
-            is_file = isinstance(source, (str, os.PathLike)) and source != "-"
             command = f"{unpack} {shlex.quote(name) if is_file else 'FILE'}"
             aside = "; spreadsheets are zip files, too; export text from them" if packer == "zip" else ""
             raise InputError(

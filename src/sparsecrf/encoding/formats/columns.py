@@ -41,8 +41,8 @@ class Columns(Format):
             if columns == 0:
                 return layout  # there are only blank lines
         needed = 2 if template is None else template.n_columns + 1
-        if columns == 1 < needed and layout.n_columns == 0:
-            raise InputError(_only_one(piece, source, needed))
+        if columns == 1 < needed and layout.n_columns == 0 and (template is None or b"\0" not in piece.data):
+            raise InputError(_only_one(piece, source, needed))  # the core reports NUL bytes of binary files
         template = Template.of_columns(columns - 1) if template is None else template
         n_columns = encoder.add_columns(
             piece.data, template, source, layout.n_columns, piece.line, layout.bytes, layout.ragged
