@@ -72,7 +72,8 @@ def test_init_takes_the_marks_of_the_model(files, program, cache):
 
 
 def test_labels_of_dev_data_that_are_sets_are_not_known(files, program):
-    result = train(program, "--label-sets", "|", "--dev", "train.txt")
+    pathlib.Path("dev.txt").write_text(DATA)
+    result = train(program, "--label-sets", "|", "--dev", "dev.txt")
     summary(result)
     assert "warning" not in result.err
 

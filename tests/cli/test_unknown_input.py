@@ -98,7 +98,11 @@ def test_broken_input_is_reported_once(program):
     ("options", "text", "said"),
     [
         ((), "token,tag\nOslo,B-LOC\nis,O\n\n", "in.txt: every line is one column that contains a comma"),
-        (("--format", "text"), "word1 A\nword2 B\nword3 A\n", "in.txt: every line ends with a label, as in a column file"),
+        (
+            ("--format", "text"),
+            "word1 A\nword2 B\nword3 A\n",
+            "in.txt: every line ends with a label, as in a column file",
+        ),
         ((), "1,000\nword1\nword2\n", None),
         (("--format", "text"), "word1 word2\nword1 A\nword3\n", None),
     ],

@@ -14,6 +14,7 @@ from sparsecrf._core import InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.cli.answers import OnError
 from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
+from sparsecrf.compatibility import OptionError
 from sparsecrf.declared import THREADS, Declared
 from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
@@ -133,7 +134,6 @@ def label(
         tokenizer_remark,
         unknown_remark,
     )
-    from sparsecrf.compatibility import OptionError
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import PIECE_BYTES, name_of
@@ -258,7 +258,7 @@ def _check_expressible(format: Format, options: dict[str, bool]) -> None:
     """Raise for options whose output the format cannot represent."""
     for option, given in options.items():
         if given:
-            raise InputError(
+            raise OptionError(
                 f"{option}: expected column files, found {format.title} files, which store only one label per token"
             )
 

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf.defaults import PENALTY, RHO1, RHO2, SMALL
+from sparsecrf.tables import counted
 from sparsecrf.training.history import REASONS, distance_in_words
 
 if TYPE_CHECKING:
@@ -30,12 +31,10 @@ def as_json(record: dict[str, Any]) -> str:
 
 def size(data: Dataset, virtual: int) -> str:
     """The size of the training data, and the number of features that can be formed."""
-    labels, attributes = len(data.vocabulary.labels), len(data.vocabulary.attributes)
-    sequences = "1 sequence" if data.shards.n_sequences == 1 else f"{data.shards.n_sequences:,} sequences"
-    return (
-        f"{sequences}, {data.shards.n_tokens:,} tokens, {labels:,} labels, "
-        f"{attributes:,} attributes: {virtual:,} features"
-    )
+    shards, known = data.shards, data.vocabulary
+    sizes = {"sequence": shards.n_sequences, "token": shards.n_tokens}
+    sizes |= {"label": len(known.labels), "attribute": len(known.attributes)}
+    return f"{', '.join(counted(n, noun) for noun, n in sizes.items())}: {counted(virtual, 'feature')}"
 
 
 def unshared(fitting: FitOptions, parts: LabelParts | None) -> str | None:
@@ -200,7 +199,7 @@ def closing(found: Fit, result: dict[str, Any], model: str, n_all: int) -> str:
     of_parts = "" if found.parts is None else f", {found.n_part:,} of them for label parts"
     of_classes = f", {found.n_class_pair:,} of them for class pairs" if "active_class_pair" in result else ""
     longer = "" if found.order == 2 else f", {found.n_ngram:,} longer"
-    iterations = "1 iteration" if result["iterations"] == 1 else f"{result['iterations']} iterations"
+    iterations = counted(result["iterations"], "iteration")
     distance = distance_in_words(found.objective, found.gap, found.remaining)
     groups = "".join(f"{n:,} of {of:,} {name} kept ({found.penalty})\n" for name, (n, of) in found.groups.items())
     changed = ""
