@@ -58,7 +58,7 @@ def test_the_score_is_a_headline(visit):
     score = page.locator(".hero > :first-child")
     expect(score).to_contain_text("Accuracy ")
     expect(score).to_contain_text("sentences have no error")
-    expect(page.locator("#maps-note")).to_contain_text("with weights of labels")
+    expect(page.locator("#maps-note")).to_contain_text("with weights for labels")
 
 
 def test_longer_strings_of_labels(visit):
