@@ -27,6 +27,8 @@ _TOKENS = 100  # number of tokens to look at, which takes a few milliseconds aft
 _FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # enough lines for these tokens, with comments and blank lines
 _FEWEST = 50  # minimum number of tokens, since one or two sentences may consist only of new words
 _SHARE = 0.05
+# For the shape of a file: number of lines to look at, the minimum, and the bytes in which to look for them.
+_LINES, _FEWEST_LINES, _SHAPE_BYTES = 20, 3, 1 << 14
 
 
 def unknown_remark(
@@ -112,16 +114,17 @@ def _sequences(model: Model, format: Format, piece: Piece, source: str, ragged: 
 
 def shape_remark(model: Model, format: Format, first: Piece, source: str) -> str | None:
     """A warning if the first lines look like CSV, or like a column file that is read as plain text, else None."""
-    lines = [line.split() for line in first.data[:_FIRST_BYTES].decode("utf-8", "replace").splitlines() if line.strip()]
+    text = first.data[:_SHAPE_BYTES].decode("utf-8", "replace")
+    lines = [line.split() for line in text.splitlines() if line.strip()][:_LINES]
     if len(lines) < _FEWEST_LINES:
         return None
-    if format is COLUMNS and all(len(cells) == 1 and "," in cells[0][1:-1] for cells in lines[:_LINES]):
+    if format is COLUMNS and all(len(cells) == 1 and "," in cells[0][1:-1] for cells in lines):
         return (
             f"sparsecrf: warning: {source}: every line is one column that contains a comma, as in CSV; columns are "
             "separated by spaces or tabs"
         )
     labels = set(model.labels)
-    if isinstance(format, PlainText) and all(len(cells) > 1 and cells[-1] in labels for cells in lines[:_LINES]):
+    if isinstance(format, PlainText) and all(len(cells) > 1 and cells[-1] in labels for cells in lines):
         return (
             f"sparsecrf: warning: {source}: every line ends with a label, as in a column file, but was labelled as a "
             "sentence; if it contains one token per line, use --format columns"
@@ -129,7 +132,6 @@ def shape_remark(model: Model, format: Format, first: Piece, source: str) -> str
     return None
 
 
-_LINES, _FEWEST_LINES = 20, 3  # number of lines to look at, and the minimum
 _FIRST_BYTES = 1 << 18  # number of bytes of a training file to look at
 
 
