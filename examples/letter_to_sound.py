@@ -2,7 +2,7 @@
 Letters to sounds
 =================
 
-Learn how English words sound from a dictionary that does not say which letter makes which sound::
+Learn how English words are pronounced from a dictionary that does not align letters with sounds::
 
     pip install "sparsecrf[demo]"
     python examples/letter_to_sound.py
@@ -39,12 +39,12 @@ def main() -> None:
     for (spelling, _), found in list(zip(training, labels, strict=True))[:3]:
         print("   ", " ".join(f"{letter}:{label}" for letter, label in zip(spelling, found, strict=True)))
 
-    # 2. A letter's attributes are the letters around it. The letter itself also weighs pairs of labels.
+    # 2. A letter's attributes are the letters around it. The letter itself also conditions label pairs.
     vocabulary = Vocabulary(bigrams=conditions_pairs)
     corpus = vocabulary.encode((attributes(spelling) for spelling, _ in training), labels, grow=True)
     trained = fit(corpus, rho1=1.0, rho2=0.01, tol=1e-2, threads=1)
     model = trained.model(vocabulary)
-    print(f"CRF: {model.n_active:,} weights that are not zero for {len(model.labels)} labels")
+    print(f"CRF: {model.n_active:,} nonzero weights for {len(model.labels)} labels")
 
     # 3. A word is correct if all its phonemes are.
     right = sum(phonemes(model.label(attributes(spelling))) == tuple(sounds) for spelling, sounds in unseen)

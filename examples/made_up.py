@@ -46,7 +46,8 @@ PATTERNS = [
 
 
 def sentences(n, seed=0):
-    """`n` sentences as lists of words, and their labels in IOB2. One name in ten has an unusual ending for its kind."""
+    """`n` sentences as lists of words, and their IOB2 labels. One name in ten has an ending that is unusual for its
+    kind."""
     rng = random.Random(seed)
     words, labels = [], []
     for _ in range(n):
@@ -66,7 +67,7 @@ def _name(kind, rng):
 
 
 def features(words):
-    """What is known about each word of a sentence, as mappings."""
+    """The attributes of each word of a sentence, as mappings."""
     padded = ["<s>", *words, "</s>"]
     return [
         {

@@ -2,8 +2,8 @@
 Named entities, end to end
 ==========================
 
-From labelled sentences to a model file that finds names in running text: train, choose the penalty on held-out data,
-score once on test data, label, and keep the spans that the model is sure of.
+This example goes from labelled sentences to a model file that finds names: train, choose the penalty on held-out data,
+score once on test data, label, and keep the spans with a high probability.
 """
 
 from made_up import sentences
@@ -16,8 +16,8 @@ X_test, y_test = sentences(150, seed=3)
 print(*zip(X[0], y[0], strict=True))
 
 # %%
-# ``features="words"`` computes the usual features of words: the word, its neighbours, affixes and shape. Held-out data
-# choose the penalty, by the F1 of chunks.
+# ``features="words"`` computes the usual features of words: the word, its neighbours, affixes and shape. The penalty is
+# chosen by chunk F1 on held-out data.
 
 path = CRF(features="words").path(X, y, dev=(X_dev, y_dev))
 best = path.model(path.best)
@@ -36,7 +36,7 @@ for kind, score in found.types.items():
     print(f"{kind}: F1 {score.f1:.1f} %, {score.gold} in the test data")
 
 # %%
-# A model is one file. Loaded again, it labels sentences one by one, as spans with probabilities:
+# Save the model to one file and load it again. It labels sentences one by one, as spans with probabilities:
 
 import os
 import tempfile

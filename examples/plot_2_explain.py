@@ -15,19 +15,19 @@ model = crf.model_
 print(model)
 
 # %%
-# What the model has learnt, by label and by kind of attribute:
+# This is what the model has learnt, by label and by kind of attribute:
 
 model.explain(top=4)
 
 # %%
-# Why a sentence has its labels. Contributions add up to the score; the margin compares with the runner-up.
+# Explain the labels of a sentence. Contributions add up to the score; the margin compares a label with its runner-up.
 
 sentence = ["nobody", "had", "heard", "of", "Mariton", "."]
 why = model.explain(features(sentence), top=4)
 why
 
 # %%
-# The same as numbers: the evidence for the label of "Mariton", and for the runner-up.
+# Print the evidence for the label of "Mariton" and for its runner-up:
 
 name = why.tokens[sentence.index("Mariton")]
 for label in (name.label, name.runner_up):
@@ -35,14 +35,14 @@ for label in (name.label, name.runner_up):
     print(f"{label}: {terms}")
 
 # %%
-# How sure the model is of every label:
+# This plot shows the probability of every label:
 
 from sparsecrf.contrib.plots import plot_marginals
 
 display = plot_marginals(model, features(sentence), tokens=sentence)
 
 # %%
-# Which label follows which, and the largest weights of all:
+# These plots show the transitions and the largest weights:
 
 from sparsecrf.contrib.plots import plot_transitions, plot_weights
 

@@ -2,8 +2,8 @@
 How sure is it
 ==============
 
-Probabilities of labels, of whole labellings and of entities, and whether they can be believed. The task is the paper's
-simulated one: two of its six labels look alike, and the best possible error, 15.4 %, is known.
+This example computes probabilities of labels, label sequences and entities, and checks whether they are right. The task
+is the paper's simulation: two of its six labels look alike, and the best possible error, 15.4 %, is known.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ crf = CRF(rho1=1.0).fit(X, y)
 print(f"error {100 * (1 - crf.score(X_test, y_test)):.2f} %, best possible {100 * hmm.bayes_error():.2f} %")
 
 # %%
-# Accuracy against confidence on unseen data. On the diagonal, a share p of the tokens with probability p is correct.
+# Plot accuracy against confidence on unseen data. On the diagonal, a share p of the tokens with probability p is right.
 
 from sparsecrf.contrib.plots import CalibrationDisplay, plot_confusion
 
@@ -28,18 +28,18 @@ display = CalibrationDisplay.from_estimator(crf, X_test, y_test, strategy="quant
 print(f"expected calibration error {display.ece:.3f}")
 
 # %%
-# The errors are where we expect them, because E and F look alike.
+# Most errors confuse E and F, which look alike:
 
 display = plot_confusion(y_test, crf.predict(X_test))
 
 # %%
-# The three best labellings of a sequence. Two of them differ in one label that the data cannot determine.
+# Print the three best label sequences. Two of them differ in one label that the data cannot determine.
 
 for labels, probability in crf.predict_nbest(X_test[:1], 3)[0]:
     print(f"{probability:.3f}  {' '.join(labels)}")
 
 # %%
-# Entities have their own probabilities. Accept entities above a threshold, and let people check those below it.
+# Each entity has a probability. Accept entities above a threshold, and check those below it by hand.
 
 from made_up import features, sentences
 

@@ -2,8 +2,8 @@
 Numbers instead of words
 ========================
 
-Tokens can be the rows of a matrix. Here three noisy sensors record an activity (rest, walk, run) that changes now and
-then; a CRF finds the changes.
+Tokens can be the rows of a matrix. Here, three noisy sensors record an activity (rest, walk, run) that changes now and
+then, and a CRF finds the changes.
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy as np
 from sparsecrf import CRF
 
 ACTIVITIES = np.array(["rest", "walk", "run"])
-LEVELS = np.array([[0.0, 0.0, 0.5], [1.0, 0.3, 0.5], [1.5, 1.0, 0.5]])  # the last sensor says nothing
+LEVELS = np.array([[0.0, 0.0, 0.5], [1.0, 0.3, 0.5], [1.5, 1.0, 0.5]])  # the last sensor carries no information
 
 
 def record(n, rng):
-    """n seconds: activities that last 30 seconds or so, and the sensor readings."""
+    """The sensor readings and activities of n seconds. An activity lasts about 30 seconds."""
     states = [int(rng.integers(3))]
     for _ in range(n - 1):
         stay = rng.random() > 1 / 30
@@ -41,22 +41,22 @@ X_test = [design(readings) for readings, _ in recordings[8:]]
 y_test = [activities for _, activities in recordings[8:]]
 
 crf = CRF(rho1=2.0).fit(X, y)
-alone = CRF(rho1=2.0).fit(np.vstack(X), np.concatenate(y), lengths=[1] * sum(map(len, X)))  # every second for itself
+alone = CRF(rho1=2.0).fit(np.vstack(X), np.concatenate(y), lengths=[1] * sum(map(len, X)))  # every second separately
 n_test = sum(map(len, X_test))
 right = alone.score(np.vstack(X_test), np.concatenate(y_test), lengths=[1] * n_test)
 print(f"right, second by second: {100 * right:.1f} %")
 print(f"right, as sequences:     {100 * crf.score(X_test, y_test):.1f} %")
 
 # %%
-# The weights say which readings count: the weights of the third sensor (x2, x5) are zero or nearly zero.
+# The weights show which readings matter: the weights of the third sensor (x2, x5) are zero or nearly zero.
 
 for weight in crf.model_.explain().largest(12):
     before = "" if weight.previous is None else f"after {weight.previous}"
     print(f"{weight.attribute:7} {weight.label:5} {before:14} {weight.weight:+.2f}")
 
 # %%
-# When does the activity change? Here are all recordings that were left out of training, with the seconds of true and
-# found changes. Short activities are missed if the readings are not clear.
+# For each recording that was not used for training, print the seconds at which the activity changes and at which the
+# model finds a change. Short activities are missed if the readings are not clear.
 
 
 def changes(labels):
@@ -68,7 +68,8 @@ for truth, best in zip(y_test, crf.predict(X_test), strict=True):
     print("found changes:", changes(best), end="\n\n")
 
 # %%
-# The recording with the most changes: what the first sensor sees, the truth, and how probable each activity is.
+# For the recording with the most changes, plot the first sensor's readings, the true activity, and the probability of
+# each activity:
 
 import matplotlib.pyplot as plt
 

@@ -2,8 +2,8 @@
 Move a program from sklearn-crfsuite
 ====================================
 
-Change the import lines, and a program that was written for sklearn-crfsuite runs as before. Then use what
-sparsecrf adds: a certified optimum, fewer weights, spans with probabilities.
+If you change its import lines, a program written for sklearn-crfsuite runs as before. You can then use what
+sparsecrf adds: a certified optimality gap, fewer weights, and spans with probabilities.
 """
 
 from collections import Counter
@@ -36,14 +36,14 @@ agree = sum(a == b for a, b in zip(crf.predict(X_test), same.predict(X_test), st
 print(f"{agree} of {len(X_test)} sentences have the same labels")
 
 # %%
-# A larger rho1, and features that do not occur in the training data, give a model with a quarter of the weights:
+# With a larger rho1, and with all features instead of only the observed ones, the model has a quarter of the weights:
 
 sparse = CRF(rho1=2.0).fit(X, y)
 for name, crf in (("before", same), ("now", sparse)):
     print(f"{name:6}  {crf.n_active_:4} weights, {crf.score(X_test, y_test):.4f} of tokens right")
 
 # %%
-# How training went:
+# Compare the progress of both runs:
 
 from sparsecrf.contrib.plots import ConvergenceDisplay
 

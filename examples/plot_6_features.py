@@ -2,9 +2,9 @@
 Which features matter
 =====================
 
-``features="words"`` makes some fifty attributes of every word. Which of them does a task need? We take them in groups,
-train without each group and with each alone, and compare F1 on held-out sentences. Then we look at how the weights
-under the l1 penalty are distributed over the groups.
+``features="words"`` generates some fifty attributes for every word. To find out which of them a task needs, we divide
+them into groups, train without each group and with each group alone, and compare F1 on held-out sentences. Then we
+count the weights that the l1 penalty keeps in each group.
 """
 
 import re
@@ -17,8 +17,8 @@ X, y = sentences(200, seed=1)
 X_test, y_test = sentences(500, seed=2)
 
 # %%
-# The template behind ``"words"``, line by line. A line belongs to the neighbours if it refers to a row other than 0;
-# otherwise its functions determine the group: affixes, shapes, or the word itself.
+# Print the template behind ``"words"`` by group. A line belongs to the neighbours if it refers to a row other than 0;
+# otherwise, its functions determine the group: affixes, shapes, or the word itself.
 
 lines = [line for line in Template.preset("words").text.splitlines() if line.startswith("U:")]
 
@@ -36,8 +36,8 @@ for name, members in groups.items():
     print(f"{name:12} {len(members):3} lines, such as {members[0]}")
 
 # %%
-# One model for each choice of groups. ``B`` keeps plain transitions in all of them. The best penalty depends on the
-# features: for a fair comparison, choose it for each model with `CRFCV`; here all models have the same penalty.
+# Train one model for each choice of groups. ``B`` keeps plain transitions in all of them. Here, all models use the same
+# penalty. Since the best penalty depends on the features, use `CRFCV` for each model if you need a fair comparison.
 
 
 def f1_with(chosen):
@@ -57,7 +57,7 @@ for name in groups:
     print(f"{name:12} without {without[name]:5.1f}, alone {alone[name]:5.1f}")
 
 # %%
-# If a group works well alone but is hardly missed, other groups contain the same information.
+# If a group works well alone but the other groups score nearly as well without it, they contain the same information.
 
 from matplotlib import pyplot
 
@@ -72,7 +72,7 @@ axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 figure.tight_layout()
 
 # %%
-# In the model with all groups, the l1 penalty has made the choice. Its weights by group:
+# In the model with all groups, the l1 penalty has selected the features. Print its weights by group:
 
 model = CRF(features="words", rho1=0.3).fit(X, y).model_
 of_name = {line[2:].partition("=")[0]: group_of(line) for line in lines}

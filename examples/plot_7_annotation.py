@@ -2,9 +2,9 @@
 What to annotate next
 =====================
 
-You have a few annotated sentences and a pool of raw ones. The model says from which of these it would learn most;
-somebody annotates them; the model is retrained from its last weights, and the cycle repeats. Here the annotator is
-simulated: the labels of the pool are known, and are revealed on request.
+You have a few annotated sentences and a pool of raw ones. The model suggests the sentences from which it would learn
+most, you annotate them, the model is retrained from its last weights, and the cycle repeats. This example simulates the
+annotator: the labels of the pool are known, and are revealed on request.
 """
 
 import random
@@ -17,19 +17,19 @@ from sparsecrf.contrib.suggest import suggest
 X_all, y_all = sentences(5000, seed=1)
 X_test, y_test = sentences(300, seed=2)
 
-# Raw text is not made for annotators: most sentences of the pool are short and much alike.
+# As in much raw text, most sentences of the pool are short and similar.
 random.seed(0)
 kept = [i for i, words in enumerate(X_all) if len(words) < 8 or random.random() < 0.05][:2000]
 X_pool, y_pool = [X_all[i] for i in kept], [y_all[i] for i in kept]
 
 
 def annotate(numbers):
-    """What an annotator would do with these sentences."""
+    """The sentences with these numbers and their labels, as an annotator would provide them."""
     return [X_pool[i] for i in numbers], [y_pool[i] for i in numbers]
 
 
 # %%
-# The loop: suggest, annotate, retrain with a warm start (`init_model`), suggest again.
+# The loop suggests sentences, annotates them, and retrains with a warm start (`init_model`).
 
 
 def loop(choose, first=40, step=40, rounds=4):
@@ -56,7 +56,7 @@ def by_chance(model, left, n):
 suggested, at_random = loop(by_model), loop(by_chance)
 
 # %%
-# The score against the number of annotated sentences.
+# Plot the score against the number of annotated sentences.
 
 from matplotlib import pyplot
 
@@ -67,7 +67,7 @@ axes.set(xlabel="annotated sentences", ylabel="tokens that are right, %")
 axes.legend()
 
 # %%
-# Retraining is quick enough to wait for. A model of 1,900 sentences gets 100 more:
+# Retraining takes little time. Here, a model trained on 1,900 sentences is retrained with 100 more:
 
 crf = CRF(features="words", rho1=0.3).fit(*annotate(range(1900)))
 began = time.process_time()

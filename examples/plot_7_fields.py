@@ -2,8 +2,8 @@
 Addresses and other fields
 ==========================
 
-Addresses, references and log lines consist of fields. Their labels need no ``B-`` and ``I-``: a run of equal labels is
-one field.
+Addresses, references and log lines consist of fields. Their labels do not need the prefixes ``B-`` and ``I-``: a run of
+equal labels is one field.
 """
 
 import json
@@ -25,7 +25,7 @@ def name():
 
 
 def address():
-    """Words and labels. Punctuation stays attached to the words, as people write it."""
+    """The words of an address and their labels. As in written text, punctuation is attached to the words."""
     number, code = rng.randrange(1, 3000), rng.randrange(10000, 99999)
     fields = [(f"{number}", "number"), (f"{name()} {rng.choice(['Ave,', 'St,', 'Road,'])}", "street")]
     if rng.random() < 0.4:
@@ -48,7 +48,7 @@ for name, fitted in (("words alone", plain), ("features='words'", crf)):
     print(f"{name}: {100 * (1 - fitted.score(X_test, y_test)):.1f} % of the tokens wrong")
 
 # %%
-# Fields come out whole, with their probabilities:
+# ``spans`` returns whole fields with their probabilities:
 
 words = ["410", "Martin", "Luther", "King", "Ave,", "Apt", "7,", "New", "Salem,", "OR", "97301"]
 for span in crf.model_.spans(words):
@@ -59,8 +59,8 @@ from sparsecrf.contrib.plots import plot_marginals
 display = plot_marginals(crf.model_, words, tokens=words)
 
 # %%
-# You can do the same from the command line, on running text. The model remembers that its training tokens look like
-# ``Ave,``, so ``label`` cuts text at spaces and keeps the comma attached.
+# You can do the same on the command line, with running text. The model stores that its training tokens look like
+# ``Ave,``, so ``label`` splits text at spaces and keeps the comma attached.
 
 import subprocess
 import sys

@@ -2,9 +2,9 @@
 Tag a small language
 ====================
 
-For most languages there are a few hundred tagged sentences and some raw text. Word endings, tags that share parts, and
-word clusters from the raw text make the most of both. The language here is made up; a treebank in CoNLL-U works the
-same way (``sparsecrf train treebank.conllu --format conllu:upos+feats``).
+For most languages, only a few hundred tagged sentences and some raw text exist. Word endings, tags that share parts,
+and word clusters from the raw text make the most of both. The language here is made up; for a treebank in CoNLL-U, use
+``sparsecrf train treebank.conllu --format conllu:upos+feats``.
 """
 
 import random
@@ -19,7 +19,10 @@ NAMES = {"N": "NOUN", "A": "ADJ", "V": "VERB"}
 
 
 def sentence():
-    """Noun phrases and a verb that agrees with the first. Endings show the number, but hardly the part of speech."""
+    """A sentence of noun phrases and a verb that agrees with the first of them.
+
+    Endings reveal the number, but hardly the part of speech.
+    """
     words, tags = [], []
     number = rng.choice(["Sing", "Plur"])
     for part in rng.choice(["N V N", "A N V N", "N V A N", "N N V", "V N A"]).split():
@@ -32,19 +35,19 @@ def sentence():
 
 X, y = zip(*(sentence() for _ in range(60)), strict=True)
 X_test, y_test = zip(*(sentence() for _ in range(400)), strict=True)
-raw = [sentence()[0] for _ in range(5000)]  # nobody has tagged these
+raw = [sentence()[0] for _ in range(5000)]  # sentences without tags
 print(*zip(X[0], y[0], strict=True))
 
 # %%
-# Clusters of the words of raw text: words in the same contexts have the same cluster. ``sparsecrf data clusters`` makes
-# them from files.
+# Compute clusters from the raw text: words that occur in the same contexts share a cluster. On the command line, use
+# ``sparsecrf data clusters``.
 
 found = word_clusters(raw, n_clusters=12)
 clusters = Resource.clusters("raw", {word.word: word.path for word in found})
 print(f"{len(found)} words in {len({word.path for word in found})} clusters")
 
 # %%
-# Four models on the same sixty sentences. ``label_parts="ud"`` lets all plural tags share weights.
+# Train four models on the same sixty sentences. With ``label_parts="ud"``, all plural tags share weights.
 
 for name, options in {
     "words alone": {},
@@ -56,19 +59,19 @@ for name, options in {
     print(f"{name:24} {100 * (1 - crf.score(X_test, y_test)):5.1f} % wrong, {crf.n_active_} weights")
 
 # %%
-# What the last model has learnt about each tag and part:
+# This is what the last model has learnt about each tag and part:
 
 crf.model_.explain(top=3)
 
 # %%
-# Which tag follows which:
+# Plot the transitions between tags:
 
 from sparsecrf.contrib.plots import plot_transitions
 
 display = plot_transitions(crf.model_.without_parts())
 
 # %%
-# Which sentence should be tagged next? The model learns most from the sentence that it is least sure of.
+# To choose a sentence to tag next, find the one whose best tags have the lowest probability:
 
 unsure = min(raw[:500], key=lambda words: crf.model_.nbest(words, 1)[0][1])
 best = crf.model_.nbest(unsure, 2)

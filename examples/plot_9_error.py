@@ -2,8 +2,8 @@
 Explain an error to a colleague
 ===============================
 
-The model got a name wrong, and somebody asks why. The answer has three parts: how sure the model was, which weights
-decided, and what the training data say about them.
+A colleague asks why the model got a name wrong. The answer has three parts: how sure the model was, which weights
+decided, and how the training data explain these weights.
 """
 
 import os
@@ -17,7 +17,7 @@ X_test, y_test = sentences(150, seed=3)
 model = CRF(features="words", rho1=0.3).fit(X, y).model_
 
 # %%
-# The error that the model was most sure of:
+# Find the wrong label with the highest probability:
 
 wrong = []
 for words, gold in zip(X_test, y_test, strict=True):
@@ -32,8 +32,8 @@ from sparsecrf.contrib.plots import plot_marginals
 display = plot_marginals(model, words, tokens=words)
 
 # %%
-# Every score is a sum of weights. Here are the weights of the predicted label minus those of the correct label, the
-# largest difference first:
+# Every score is a sum of weights. Print the weights of the predicted label minus those of the correct label, largest
+# difference first:
 
 token = model.explain(words, top=None).tokens[t]
 own, right = ({term.attribute: term.amount for term in token.contributions(y)} for y in (token.label, gold[t]))
@@ -42,7 +42,7 @@ for name in sorted(difference, key=lambda name: -abs(difference[name]))[:6]:
     print(f"{name:24} {difference[name]:+.2f}")
 
 # %%
-# Positive numbers are evidence for the wrong label. What do the training data say about such words?
+# Positive numbers are evidence for the wrong label. Count the labels of similar words in the training data:
 
 from collections import Counter
 
@@ -52,8 +52,8 @@ seen = Counter(label for word, label in pairs if word.endswith(suffix))
 print(f"names that end in {suffix!r} in the training data: {dict(seen)}")
 
 # %%
-# To hand it over, write a report: one HTML file with scores, the sentences with errors first, and the weights behind
-# each decision. The command is ``sparsecrf report names.safetensors --data test.txt -o report.html``.
+# To share the explanation, write a report: one HTML file with scores, the sentences (those with errors first), and the
+# weights behind each decision. The command is ``sparsecrf report names.safetensors --data test.txt -o report.html``.
 
 from sparsecrf.contrib.report import make_report
 

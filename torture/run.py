@@ -81,8 +81,9 @@ def described(outcome: Outcome, seconds: float) -> dict[str, Any]:
 
 def page(record: dict[str, Any]) -> str:
     """The record as a page."""
-    lines = ["# Tortures, the last run of each", "", "`make torture` writes this page; record.json has the rest.", ""]
-    lines += ["| torture | date | seconds | executions | findings |", "|---|---|---|---|---|"]
+    lines = ["# Torture tests: the latest run of each", ""]
+    lines += ["`make torture` writes this page; `record.json` contains all details.", ""]
+    lines += ["| test | date | seconds | executions | findings |", "|---|---|---|---|---|"]
     for name, run in record.items():
         numbers = f"{run['seconds']:,} | {run['executions']:,} | {len(run['findings'])}"
         lines.append(f"| {name} | {run['date']} | {numbers} |")

@@ -1,6 +1,6 @@
-// libsparsecrf from Java, by JNA (Debian: libjna-java): labels a column file as `sparsecrf label` does.
+// Labels a column file like `sparsecrf label`, with libsparsecrf called from Java through JNA (Debian: libjna-java).
 //
-//     java -cp jna.jar Label.java LIBRARY MODEL INPUT        LIBRARY: the whole path of libsparsecrf.so.1
+//     java -cp jna.jar Label.java LIBRARY MODEL INPUT        LIBRARY: the full path of libsparsecrf.so.1
 import com.sun.jna.Library;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 public class Label {
-    // The functions of sparsecrf.h that are used here. A size_t is a long on systems of 64 bits.
+    // The functions of sparsecrf.h that this program uses. size_t is a long on 64-bit systems.
     public interface Sparsecrf extends Library {
         int sparsecrf_abi_version();
         String sparsecrf_error();
@@ -28,7 +28,7 @@ public class Label {
         int sparsecrf_label(Pointer sequence, int[] labels, long n);
     }
 
-    // A model, and one sequence that is used again and again.
+    // A model, and one sequence that is reused for every sentence.
     static final class Tagger implements AutoCloseable {
         private final Sparsecrf library;
         private final Pointer model, sequence;

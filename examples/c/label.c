@@ -1,10 +1,10 @@
-/* Labels a file as `sparsecrf label` does: every line with the label as one more column.
+/* Labels a file like `sparsecrf label`: adds a column with the label to every line.
  *
  *     cc label.c $(pkg-config --cflags --libs sparsecrf) -pthread -o label
  *     ./label MODEL [INPUT]          without INPUT: standard input
  *
- * The file is read in pieces that end between two sentences, so that it may be larger than memory. As many of them as
- * there are cores are labelled at the same time, with one model, and written in their order.
+ * The file is read in pieces that end between two sentences, so it may be larger than memory. Each core labels one piece
+ * at a time, all with the same model, and the pieces are written in order.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { PIECE = 1 << 17, MOST_THREADS = 16 };
 
-/* Whole sentences of the file, and what became of them. */
+/* Whole sentences of the file, and their labels or an error message. */
 typedef struct {
     const sparsecrf_model *model;
     const char *source;
@@ -28,10 +28,10 @@ typedef struct {
     pthread_t thread;
 } Piece;
 
-/* What is still to be read. */
+/* The part of the file that has not been processed. */
 typedef struct {
     FILE *file;
-    char *rest; /* begun, and not yet given to a piece */
+    char *rest; /* already read, but not yet part of a piece */
     size_t filled, capacity, line;
 } Reader;
 
@@ -76,7 +76,7 @@ static void *label_piece(void *of) {
     if (sparsecrf_label_text(piece->model, piece->text, piece->size, 0, 1, piece->source, piece->line, &piece->answer,
                              &piece->answer_size) != SPARSECRF_OK) {
         piece->answer = NULL;
-        piece->error = strdup(sparsecrf_error()); /* that of this thread */
+        piece->error = strdup(sparsecrf_error()); /* this thread's error */
     }
     return NULL;
 }
@@ -116,7 +116,7 @@ static int label_file(const sparsecrf_model *model, FILE *file, const char *sour
             good = finish(&pieces[done++ % threads]);
         }
     }
-    while (done < begun) { /* what was begun before an error */
+    while (done < begun) { /* after an error, wait for the pieces that have begun */
         Piece *piece = &pieces[done++ % threads];
         pthread_join(piece->thread, NULL);
         free(piece->text);

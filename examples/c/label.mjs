@@ -1,4 +1,4 @@
-// The npm package (`make wasm` puts it into build/npm) in Node: labels a column file as `sparsecrf label` does.
+// Labels a column file like `sparsecrf label`, in Node, with the npm package (`make wasm` writes it to build/npm).
 //
 //     node label.mjs PACKAGE MODEL INPUT        PACKAGE: the folder of the package
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-"""libsparsecrf from Python by ctypes, without the package: labels, probabilities and reasons, sentence by sentence.
+"""Labels, probabilities and reasons, sentence by sentence, from libsparsecrf through ctypes, without the package.
 
 python label.py LIBRARY MODEL INPUT      LIBRARY: libsparsecrf.so.1; INPUT: columns, a blank line after each sentence
 """
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 
 class Reason(ctypes.Structure):
-    """sparsecrf_reason: value * weight is what an attribute adds to the score of a labelling."""
+    """sparsecrf_reason: an attribute contributes value * weight to the score of a label sequence."""
 
     _fields_ = [
         ("token", c_int64),
@@ -71,10 +71,10 @@ class Library:
 
 
 class Tagger:
-    """A model, and one sequence that is used again and again."""
+    """A model, and one sequence that is reused for every sentence."""
 
     def __init__(self, library: Library, model: str | bytes) -> None:
-        """`model`: the name of its file, or the content."""
+        """`model`: the name of the model file, or its content."""
         self.library, self.model, self.sequence = library, c_void_p(), c_void_p()
         if isinstance(model, bytes):
             library.open_memory(model, len(model), byref(self.model))

@@ -1,4 +1,4 @@
-# libsparsecrf from Ruby, by Fiddle of its standard library: labels a column file as `sparsecrf label` does.
+# Labels a column file like `sparsecrf label`, with libsparsecrf called from Ruby through Fiddle (standard library).
 #
 #     ruby label.rb LIBRARY MODEL INPUT        LIBRARY: libsparsecrf.so.1
 require "fiddle/import"
@@ -18,7 +18,7 @@ module Sparsecrf
   extern "int sparsecrf_end_token(void *sequence)"
   extern "int sparsecrf_label(void *sequence, void *labels, size_t n)"
 
-  # A model, and one sequence that is used again and again.
+  # A model, and one sequence that is reused for every sentence.
   class Tagger
     def initialize(path)
       @model = made { |place| Sparsecrf.sparsecrf_open(path, place) }
@@ -50,7 +50,7 @@ module Sparsecrf
       raise ArgumentError, Sparsecrf.sparsecrf_error.to_s if status != 0
     end
 
-    # What a function writes to the place of a pointer.
+    # The pointer that a function writes to its last argument.
     def made
       place = Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
       check yield(place)

@@ -2,9 +2,10 @@
 
     python examples/serve/check.py MODEL
 
-COPY and pip's RUN steps are done as written, with /src and /opt/sparsecrf in the folder; steps that change the system
-(apt-get, useradd) are left out. Then the entry point is started, queried by the health check, and ended by SIGTERM; the
-service is started with an open socket, as systemd does it. This takes as long as compiling the package.
+COPY and pip's RUN steps are run as written, with /src and /opt/sparsecrf in the folder; steps that change the system
+(apt-get, useradd) are skipped. Then the script starts the entry point, queries it with the health check, and ends it
+with SIGTERM. It starts the service with an open socket, as systemd does. Most of the time is spent compiling the
+package.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LEFT_OUT = ("apt-get", "useradd")  # steps that change the system
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """The lines of a Dockerfile: instruction and rest."""
+    """The lines of a Dockerfile, each split into the instruction and the rest."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in lines]
 
@@ -40,7 +41,7 @@ def command_of(unit: str) -> list[str]:
 
 
 def build(folder: Path, steps: list[tuple[str, str]]) -> None:
-    """Run the steps that build the image, in a folder."""
+    """Run the steps that build the image in a folder."""
 
     def inside(text: str) -> str:
         return re.sub(r"(?<![\w.])/(src|opt)\b", rf"{folder}/\1", text)

@@ -141,7 +141,7 @@ def test_the_features_of_the_example(example):
     assert (numbering.unigram(0, 0), numbering.bigram(1, 1, 2)) == (0, 50)
     space = FeatureSet.all_virtual(corpus)
     assert (corpus.n_attributes, len(space), len(FeatureSet.observed(corpus)), len(found.w)) == (11, 42, 14, 5)
-    for phrase in ("11 attributes", "a space of 42, of which 14 occur", "5 of the 42 weights"):
+    for phrase in ("11 attributes", "a space of 42 features, of which 14 occur", "5 of the 42 weights"):
         assert phrase in EXAMPLE
 
 
