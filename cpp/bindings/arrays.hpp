@@ -51,7 +51,7 @@ void check_aligned(const A&... arrays) {
 
 template <class A>
 void expect_length(const A& array, std::size_t n, std::string_view what) {
-    if (array.size() != n) throw InputError(message(what, ": expected ", n, " entries, found ", array.size()));
+    if (array.size() != n) throw InputError(what, ": expected ", n, " entries, found ", array.size());
 }
 template <class A>
 void expect_length(const std::optional<A>& array, std::size_t n, std::string_view what) {

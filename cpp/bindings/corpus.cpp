@@ -27,27 +27,27 @@ struct Csr {
 
     void check(std::int64_t n_positions) const {
         if (static_cast<std::int64_t>(ptr.size()) != n_positions + 1) {
-            throw InputError(message(kind, "_ptr: expected ", n_positions + 1, " entries for ", n_positions,
-                                     " positions, found ", ptr.size()));
+            throw InputError(kind, "_ptr: expected ", n_positions + 1, " entries for ", n_positions,
+                             " positions, found ", ptr.size());
         }
         const std::int64_t* p = ptr.data();
-        if (p[0] != 0) throw InputError(message(kind, "_ptr: expected the first entry to be 0, found ", p[0]));
+        if (p[0] != 0) throw InputError(kind, "_ptr: expected the first entry to be 0, found ", p[0]);
         if (p[n_positions] != static_cast<std::int64_t>(id.size())) {
-            throw InputError(message(kind, "_ptr: expected the last entry to be ", id.size(), ", the length of ", kind,
-                                     "_id, found ", p[n_positions]));
+            throw InputError(kind, "_ptr: expected the last entry to be ", id.size(), ", the length of ", kind,
+                             "_id, found ", p[n_positions]);
         }
         expect_length(value, id.size(), message(kind, "_value"));
     }
     void fill(std::int64_t position, std::int64_t i, std::int64_t t, std::vector<Attribute>& out) const {
         const std::int64_t begin = ptr.data()[position], end = ptr.data()[position + 1];
         if (begin > end || begin < 0 || end > static_cast<std::int64_t>(id.size())) {
-            throw InputError(message("sequence ", i, ", position ", t, ": expected ", kind,
-                                     "_ptr not to decrease, found ", begin, " then ", end));
+            throw InputError("sequence ", i, ", position ", t, ": expected ", kind, "_ptr not to decrease, found ",
+                             begin, " then ", end);
         }
         for (std::int64_t k = begin; k < end; ++k) {
             if (id.data()[k] < 0) {
-                throw InputError(message("sequence ", i, ", position ", t, ": expected a ", kind,
-                                         " attribute >= 0, found ", id.data()[k]));
+                throw InputError("sequence ", i, ", position ", t, ": expected a ", kind, " attribute >= 0, found ",
+                                 id.data()[k]);
             }
             out.push_back({static_cast<std::uint32_t>(id.data()[k]), value ? value->data()[k] : 1.0});
         }
@@ -62,8 +62,8 @@ std::vector<std::int32_t> label_sets(CorpusBuilder& builder, const Optional<std:
     for (std::size_t s = 0; s + 1 < ptr->size(); ++s) {
         const std::int64_t begin = ptr->data()[s], end = ptr->data()[s + 1];
         if (begin < 0 || end < begin || end > static_cast<std::int64_t>(id->size())) {
-            throw InputError(message("label_set_ptr: expected numbers that increase to ", id->size(),
-                                     ", the length of label_set_id, found ", begin, " then ", end));
+            throw InputError("label_set_ptr: expected numbers that increase to ", id->size(),
+                             ", the length of label_set_id, found ", begin, " then ", end);
         }
         made.push_back(s == 0 ? kMissing : builder.label_set({id->data() + begin, id->data() + end}));
     }
@@ -83,10 +83,10 @@ std::shared_ptr<Corpus> from_arrays(std::int64_t n_labels, std::int64_t n_attrib
     std::int64_t n_positions = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
         if (lengths.data()[i] < 1) {
-            throw InputError(message("sequence ", i, ": expected a length of at least 1, found ", lengths.data()[i]));
+            throw InputError("sequence ", i, ": expected a length of at least 1, found ", lengths.data()[i]);
         }
         if (lengths.data()[i] > std::int64_t{1} << 40) {
-            throw InputError(message("sequence ", i, ": expected a length of at most 2^40, found ", lengths.data()[i]));
+            throw InputError("sequence ", i, ": expected a length of at most 2^40, found ", lengths.data()[i]);
         }
         n_positions += lengths.data()[i];
     }
@@ -157,8 +157,8 @@ nb::dict to_arrays(const Corpus& c) {
 
 Corpus with_dense(const Corpus& c, const Array2<float>& values, const Array1<std::int64_t>& attributes) {
     if (static_cast<std::int64_t>(values.shape(0)) != c.n_tokens() || values.shape(1) != attributes.size()) {
-        throw InputError(message("dense: expected ", c.n_tokens(), " rows of ", attributes.size(),
-                                 " numbers, found shape (", values.shape(0), ", ", values.shape(1), ")"));
+        throw InputError("dense: expected ", c.n_tokens(), " rows of ", attributes.size(), " numbers, found shape (",
+                         values.shape(0), ", ", values.shape(1), ")");
     }
     std::vector<std::uint32_t> ids;
     for (const std::int64_t x : view(attributes)) {

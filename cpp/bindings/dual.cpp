@@ -96,7 +96,7 @@ void bind_dual(nb::module_& m) {
                 const std::vector<std::span<double>> parts = self.state();
                 const std::size_t n = parts.size();
                 if (arrays.size() != n + 2 || arrays[n].size() == 0) {
-                    throw InputError(message("state: expected ", n + 2, " arrays, found ", arrays.size()));
+                    throw InputError("state: expected ", n + 2, " arrays, found ", arrays.size());
                 }
                 for (std::size_t k = 0; k < n; ++k) expect_length(arrays[k], parts[k].size(), "state");
                 expect_length(arrays[n + 1], self.distributions().n_all_pairs(), "state");

@@ -36,7 +36,7 @@ struct Beside {
     }
     nb::object next(const Place& place, const char* what) {
         nb::object value = at.next();
-        if (!value) throw InputError(message(place.text(), ": expected ", what, " for every token, found too few"));
+        if (!value) throw InputError(place.text(), ": expected ", what, " for every token, found too few");
         return value;
     }
     bool has_more() { return given && at.next(); }
@@ -85,9 +85,9 @@ struct Reading {
     // Returns the length of the sequence.
     std::int64_t end() {
         if (label.has_more())
-            throw InputError(message(place.text(), ": expected one label per token, found more labels than tokens"));
+            throw InputError(place.text(), ": expected one label per token, found more labels than tokens");
         if (token_weight.has_more())
-            throw InputError(message(place.text(), ": expected one weight per token, found more weights than tokens"));
+            throw InputError(place.text(), ": expected one weight per token, found more weights than tokens");
         return encoder.end(weight);
     }
 
@@ -184,11 +184,11 @@ class Encoder {
         const auto entries = static_cast<std::int64_t>(std::min(rows.column.size(), rows.value.size()));
         const std::int64_t first = rows.ptr[t], last = rows.ptr[t + 1];
         if (first < 0 || last < first || last > entries)
-            throw InputError(message(place.text(), ": expected a CSR matrix, found rows that overlap its end"));
+            throw InputError(place.text(), ": expected a CSR matrix, found rows that overlap its end");
         for (std::int64_t k = first; k < last; ++k) {
             const std::int32_t c = rows.column[static_cast<std::size_t>(k)];
             if (c < 0 || c >= static_cast<std::int64_t>(rows.id.size()))
-                throw InputError(message(place.text(), ": expected a column below ", rows.id.size(), ", found ", c));
+                throw InputError(place.text(), ": expected a column below ", rows.id.size(), ", found ", c);
         }
     }
 

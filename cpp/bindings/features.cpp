@@ -127,7 +127,7 @@ void bind_features(nb::module_& m) {
             "of",
             [](const LabelParts& parts, std::int64_t y) {
                 if (y < 0 || y >= parts.n_labels()) {
-                    throw InputError(message("label: expected 0 to ", parts.n_labels() - 1, ", found ", y));
+                    throw InputError("label: expected 0 to ", parts.n_labels() - 1, ", found ", y);
                 }
                 std::vector<std::int32_t> out;
                 for (const std::uint32_t cell : parts.cells_of(static_cast<std::size_t>(y))) {

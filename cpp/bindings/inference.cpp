@@ -172,14 +172,13 @@ void bind_constraints(nb::module_& m) {
             [](Constraints* self, std::int64_t n_labels, std::optional<Array2<bool>> allowed,
                std::optional<Array2<bool>> forbidden, std::optional<Labels> fixed) {
                 const auto Y = static_cast<std::size_t>(n_labels);
-                if (n_labels < 1) throw InputError(message("constraints: expected at least 1 label, found ", n_labels));
+                if (n_labels < 1) throw InputError("constraints: expected at least 1 label, found ", n_labels);
                 if (allowed && allowed->shape(1) != Y) {
-                    throw InputError(
-                        message("allowed: expected ", Y, " columns, one per label, found ", allowed->shape(1)));
+                    throw InputError("allowed: expected ", Y, " columns, one per label, found ", allowed->shape(1));
                 }
                 if (forbidden && (forbidden->shape(0) != Y + 1 || forbidden->shape(1) != Y)) {
-                    throw InputError(message("forbidden: expected shape (", Y + 1, ", ", Y, "), found (",
-                                             forbidden->shape(0), ", ", forbidden->shape(1), ")"));
+                    throw InputError("forbidden: expected shape (", Y + 1, ", ", Y, "), found (", forbidden->shape(0),
+                                     ", ", forbidden->shape(1), ")");
                 }
                 new (self) Constraints();
                 self->n_labels = n_labels;

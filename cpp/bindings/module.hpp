@@ -31,11 +31,11 @@ inline Kernel kernel_named(const std::string& name) {
     if (name == "sparse") return Kernel::sparse;
     if (name == "dense") return Kernel::dense;
     if (name == "log") return Kernel::log;
-    throw InputError(message("kernel: expected 'auto', 'sparse', 'dense' or 'log', found '", name, "'"));
+    throw InputError("kernel: expected 'auto', 'sparse', 'dense' or 'log', found '", name, "'");
 }
 
 inline int checked_threads(int threads) {
-    if (threads < 0) throw InputError(message("threads: expected 0 (all cores) or more, found ", threads));
+    if (threads < 0) throw InputError("threads: expected 0 (all cores) or more, found ", threads);
     return resolve_threads(threads);
 }
 

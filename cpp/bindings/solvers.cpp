@@ -24,12 +24,10 @@ namespace sparsecrf::bindings {
 namespace {
 
 void check_groups(std::span<const std::int32_t> group, std::size_t columns, std::size_t n, std::size_t n_groups) {
-    if (columns != n) {
-        throw InputError(message("quadratic model: expected groups of ", n, " features, found ", columns));
-    }
+    if (columns != n) throw InputError("quadratic model: expected groups of ", n, " features, found ", columns);
     for (const std::int32_t of : group) {
         if (of < -1 || of >= static_cast<std::int64_t>(n_groups)) {
-            throw InputError(message("quadratic model: expected groups below ", n_groups, ", found ", of));
+            throw InputError("quadratic model: expected groups below ", n_groups, ", found ", of);
         }
     }
     // Level by level; each group is inside at most one larger group.
@@ -40,7 +38,7 @@ void check_groups(std::span<const std::int32_t> group, std::size_t columns, std:
             const std::int32_t of = group[level * n + k];
             if (of < 0) continue;
             if (of <= inside || (inside >= 0 && parent[inside] >= 0 && parent[inside] != of)) {
-                throw InputError(message("quadratic model: expected a forest of groups, found ", inside, " in ", of));
+                throw InputError("quadratic model: expected a forest of groups, found ", inside, " in ", of);
             }
             if (inside >= 0) parent[inside] = of;
             inside = of;
@@ -56,34 +54,34 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
                            std::optional<Array1<double>> unit, int threads) {
     const std::size_t n = w.size();
     if (g.size() != n || diagonal.size() != n || parent.size() != n || coupling.size() != n || factors.shape(0) != n) {
-        throw InputError(message("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ",
-                                 diagonal.size(), " and ", factors.shape(0)));
+        throw InputError("quadratic model: expected arrays of ", n, " rows, found ", g.size(), ", ", diagonal.size(),
+                         " and ", factors.shape(0));
     }
     const int rank = static_cast<int>(factors.shape(1));
     if (rank % kLanes != 0 || subtracted % kLanes != 0 || subtracted < 0 || subtracted > rank) {
-        throw InputError(message("quadratic model: expected ranks that are multiples of ", kLanes, ", found ",
-                                 subtracted, " of ", rank));
+        throw InputError("quadratic model: expected ranks that are multiples of ", kLanes, ", found ", subtracted,
+                         " of ", rank);
     }
     if (place.size() != 0 && place.size() != n) {
-        throw InputError(message("quadratic model: expected an index into the block for each of ", n, " rows, found ",
-                                 place.size()));
+        throw InputError("quadratic model: expected an index into the block for each of ", n, " rows, found ",
+                         place.size());
     }
     const auto rows = static_cast<int>(block.shape(0)), width = static_cast<int>(block.shape(1));
     if (width != padded(rows)) {
-        throw InputError(
-            message("quadratic model: expected a block of ", padded(rows), " columns, found ", width, " for ", rows));
+        throw InputError("quadratic model: expected a block of ", padded(rows), " columns, found ", width, " for ",
+                         rows);
     }
     for (std::size_t k = 0; k < place.size(); ++k) {
         if (place.data()[k] >= rows) {
-            throw InputError(
-                message("quadratic model: expected indices into the block below ", rows, ", found ", place.data()[k]));
+            throw InputError("quadratic model: expected indices into the block below ", rows, ", found ",
+                             place.data()[k]);
         }
     }
     if (group.has_value() != eta.has_value()) throw InputError("quadratic model: expected groups and their weights");
     if (group) check_groups(view(*group), group->shape(1), n, eta->size());
     if (rho1_of && (group || rho1_of->size() != n)) {
-        throw InputError(message("quadratic model: expected rho1 of each of ", n, " features and no groups, found ",
-                                 rho1_of->size()));
+        throw InputError("quadratic model: expected rho1 of each of ", n, " features and no groups, found ",
+                         rho1_of->size());
     }
     expect_length(unit, n, "unit");
     Result<double, 1> d = make<double, 1>({n});
@@ -110,8 +108,7 @@ StepPairs step_pairs(const Array2<double>& s, const Array2<double>& y, const Arr
     const std::size_t m = curvature.size();
     for (const Array2<double>* rows : {&s, &y}) {
         if (rows->shape(0) == m && (rows->shape(1) == n || m == 0)) continue;
-        throw InputError(
-            message("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ", rows->shape(1)));
+        throw InputError("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ", rows->shape(1));
     }
     return {view(s), view(y), view(curvature), ridge};
 }
@@ -150,8 +147,7 @@ void bind_compact_form(nb::module_& m) {
         "row_products",
         [](Array2<double> a, Array2<double> b, int threads) {
             if (a.shape(1) != b.shape(1)) {
-                throw InputError(
-                    message("products of rows: expected rows of ", a.shape(1), " numbers, found ", b.shape(1)));
+                throw InputError("products of rows: expected rows of ", a.shape(1), " numbers, found ", b.shape(1));
             }
             const int n = checked_threads(threads);
             Result<double, 2> out = make<double, 2>({a.shape(0), b.shape(0)});
@@ -165,13 +161,13 @@ void bind_compact_form(nb::module_& m) {
         [](Array2<double> a, Array2<double> b, Array1<std::int64_t> chosen, Array2<double> c, int threads) {
             const std::size_t m = a.shape(0), K = a.shape(1);
             if (b.shape(0) != m || b.shape(1) != K || c.shape(0) != 2 * m || c.shape(1) % kLanes != 0) {
-                throw InputError(message("columns of [a', b'] c: expected ", m, " rows of ", K, " numbers in b and ",
-                                         2 * m, " rows in c, a multiple of ", kLanes, " numbers each, found ",
-                                         b.shape(0), " of ", b.shape(1), " and ", c.shape(0), " of ", c.shape(1)));
+                throw InputError("columns of [a', b'] c: expected ", m, " rows of ", K, " numbers in b and ", 2 * m,
+                                 " rows in c, a multiple of ", kLanes, " numbers each, found ", b.shape(0), " of ",
+                                 b.shape(1), " and ", c.shape(0), " of ", c.shape(1));
             }
             for (const std::int64_t k : view(chosen)) {
                 if (k >= 0 && static_cast<std::size_t>(k) < K) continue;
-                throw InputError(message("chosen: expected numbers from 0 to ", K, " - 1, found ", k));
+                throw InputError("chosen: expected numbers from 0 to ", K, " - 1, found ", k);
             }
             const int n = checked_threads(threads);
             Result<double, 2> out = make<double, 2>({chosen.size(), c.shape(1)});
@@ -184,8 +180,8 @@ void bind_compact_form(nb::module_& m) {
         "times_matrix",
         [](Array2<double> s, Array2<double> matrix, int threads) {
             if (s.shape(1) != matrix.shape(0) || matrix.shape(1) % kLanes != 0) {
-                throw InputError(message("s M: expected ", s.shape(1), " rows of a multiple of ", kLanes,
-                                         " numbers, found ", matrix.shape(0), " of ", matrix.shape(1)));
+                throw InputError("s M: expected ", s.shape(1), " rows of a multiple of ", kLanes, " numbers, found ",
+                                 matrix.shape(0), " of ", matrix.shape(1));
             }
             const int n = checked_threads(threads);
             Result<double, 2> out = make<double, 2>({s.shape(0), matrix.shape(1)});
@@ -251,7 +247,7 @@ Online::Rule rule_named(const std::string& name) {
     if (name == "perceptron") return Online::Rule::perceptron;
     if (name == "passive-aggressive") return Online::Rule::passive_aggressive;
     if (name == "arow") return Online::Rule::arow;
-    throw InputError(message("rule: expected perceptron, passive-aggressive or arow, found '", name, "'"));
+    throw InputError("rule: expected perceptron, passive-aggressive or arow, found '", name, "'");
 }
 
 void bind_online(nb::module_& m) {

@@ -27,7 +27,7 @@ nb::object text(std::string_view view) { return nb::str(view.data(), view.size()
 Dialect dialect_named(const std::string& name) {
     if (name == "crf++") return Dialect::crfpp;
     if (name == "wapiti") return Dialect::wapiti;
-    throw InputError(message("boundary: expected 'crf++' or 'wapiti', found '", name, "'"));
+    throw InputError("boundary: expected 'crf++' or 'wapiti', found '", name, "'");
 }
 
 // Converts a sequence of rows, each a sequence of strings or one string, to views of objects that `owners` keeps alive.
@@ -37,8 +37,8 @@ Rows rows_of(nb::sequence sequence, nb::list& owners) {
     for (std::int64_t t = 0; t < rows.length; ++t) {
         nb::object row = sequence[t];
         const auto fail = [&](const std::string& expected, nb::handle found) {
-            throw InputError(message("position ", t, ": expected ", expected, ", found ",
-                                     utf8_prefix(nb::cast<std::string>(nb::repr(found)), 80)));
+            throw InputError("position ", t, ": expected ", expected, ", found ",
+                             utf8_prefix(nb::cast<std::string>(nb::repr(found)), 80));
         };
         if (PyUnicode_Check(row.ptr())) row = nb::make_tuple(row);
         if (!PySequence_Check(row.ptr())) fail("text or a sequence of columns", row);

@@ -112,7 +112,7 @@ std::string Place::text() const {
 }
 
 void Place::fail(const std::string& expected, nb::handle found) const {
-    throw InputError(message(text(), ": expected ", expected, ", found ", described(found)));
+    throw InputError(text(), ": expected ", expected, ", found ", described(found));
 }
 
 double Place::number(nb::handle x, const char* expected) const {

@@ -59,14 +59,14 @@ int guarded(Work work) noexcept {
 
 template <class T>
 T& given(T* pointer, const char* name) {
-    if (pointer == nullptr) throw InputError(message(name, ": expected a pointer, found NULL"));
+    if (pointer == nullptr) throw InputError(name, ": expected a pointer, found NULL");
     return *pointer;
 }
 
 // The caller's array, if it has the required number of elements.
 template <class T>
 std::span<T> array(T* first, std::size_t n, std::size_t expected, const char* name) {
-    if (n != expected) throw InputError(message(name, ": expected ", expected, " elements, found ", n));
+    if (n != expected) throw InputError(name, ": expected ", expected, " elements, found ", n);
     if (n > 0) given(first, name);
     return {first, n};
 }
@@ -93,7 +93,7 @@ struct sparsecrf_model {
         for (std::uint32_t y = 0; y < table.size(); ++y) {
             names.emplace_back(table[y]);
             if (names.back().find('\0') != std::string::npos) {  // C would truncate the name there
-                throw InputError(message("label ", y, ": expected a name without NUL, found a NUL in it"));
+                throw InputError("label ", y, ": expected a name without NUL, found a NUL in it");
             }
         }
     }
@@ -231,7 +231,7 @@ int sparsecrf_nbest(const sparsecrf_sequence* sequence, std::size_t k, std::int3
         const sparsecrf::Sequence& of = given(sequence, "sequence").sequence;
         const std::size_t length = sparsecrf_length(sequence);
         constexpr std::size_t kMost = 1'000'000;
-        if (k < 1 || k > kMost) throw InputError(message("k: expected 1 to ", kMost, ", found ", k));
+        if (k < 1 || k > kMost) throw InputError("k: expected 1 to ", kMost, ", found ", k);
         array(labels, n, k * length, "labels");
         const std::vector<sparsecrf::Labelling> all = of.nbest(static_cast<std::int64_t>(k));
         const double log_z = p == nullptr ? 0.0 : of.log_partition();
@@ -267,8 +267,8 @@ int sparsecrf_label_text(const sparsecrf_model* model, const char* text, std::si
         given(answer, "answer"), given(answer_size, "answer_size");
         const sparsecrf::Model& with = *given(model, "model").model;
         constexpr std::size_t kMost = 10'000;
-        if (nbest < 1 || nbest > kMost) throw InputError(message("nbest: expected 1 to ", kMost, ", found ", nbest));
-        if (flags >= 2 * SPARSECRF_FORCE) throw InputError(message("flags: expected at most 31, found ", flags));
+        if (nbest < 1 || nbest > kMost) throw InputError("nbest: expected 1 to ", kMost, ", found ", nbest);
+        if (flags >= 2 * SPARSECRF_FORCE) throw InputError("flags: expected at most 31, found ", flags);
         sparsecrf::LabelOptions options;
         options.nbest = static_cast<std::int64_t>(nbest);
         options.headers = nbest > 1 || (flags & SPARSECRF_SCORES) != 0;

@@ -4,6 +4,7 @@ The table is part of the source, not made when the package is built: a model mus
 build, whatever version of Unicode the Python beside it has.
 """
 
+import re
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -16,13 +17,10 @@ NAMES = {"X": "U", "x": "L", "o": "O", "0": "N", ".": "P", "$": "S", "m": "M", "
 
 
 def class_runs() -> Iterator[tuple[int, str]]:
-    """Where code points of another class begin, and the class."""
-    before = None
-    for code in range(sys.maxunicode + 1):
-        found = CLASS_OF_CATEGORY[unicodedata.category(chr(code))]
-        if found != before:
-            yield code, found
-        before = found
+    """Where runs of code points of one class begin, and the class; A: runs in which upper and lower case alternate."""
+    classes = "".join(NAMES[CLASS_OF_CATEGORY[unicodedata.category(chr(code))]] for code in range(sys.maxunicode + 1))
+    for run in re.finditer(r"(?:UL){2,}(?!L)|(.)\1*", classes):
+        yield run.start(), run[1] or "A"
 
 
 def lower_runs() -> Iterator[list[int]]:
@@ -53,12 +51,12 @@ def wrapped(items: list[str]) -> str:
 
 
 def table() -> str:
-    classes = [f"{{0x{code:X}, {NAMES[found]}}}," for code, found in class_runs()]
+    classes = [f"{{0x{code:X}, {found}}}," for code, found in class_runs()]
     lowers = [f"{{0x{first:X}, 0x{last:X}, {step or 1}, {by}}}," for first, last, step, by in lower_runs()]
     return (
         f"// Unicode {unicodedata.unidata_version}. Written by tests/support/unicode_table.py: do not edit.\n"
         "// clang-format off\n"
-        "// Where code points of another class begin.\nconstexpr ClassRun kClassRuns[] = {\n"
+        "// Where runs begin, and their class.\nconstexpr ClassRun kClassRuns[] = {\n"
         + wrapped(classes)
         + "};\n// First, last, step, distance to the lower case.\nconstexpr LowerRun kLowerRuns[] = {\n"
         + wrapped(lowers)

@@ -7,23 +7,7 @@ namespace sparsecrf {
 std::string joined(std::initializer_list<Piece> pieces) {
     std::ostringstream out;
     for (const Piece& piece : pieces) {
-        switch (piece.kind_) {
-            case Piece::Kind::text:
-                out << piece.text_;
-                break;
-            case Piece::Kind::character:
-                out << piece.character_;
-                break;
-            case Piece::Kind::whole:
-                out << piece.whole_;
-                break;
-            case Piece::Kind::natural:
-                out << piece.natural_;
-                break;
-            case Piece::Kind::real:
-                out << piece.real_;
-                break;
-        }
+        std::visit([&](auto part) { out << part; }, piece);
     }
     return out.str();
 }

@@ -7,44 +7,24 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace sparsecrf {
 
-struct InputError : std::invalid_argument {
-    using std::invalid_argument::invalid_argument;
-};
-
-// No label sequence satisfies the constraints.
-struct UnsatisfiableError : InputError {
-    using InputError::InputError;
-};
-
 // One part of a message. Refers to its text, which must outlive the full expression.
-class Piece {
-   public:
-    Piece(std::string_view text) : kind_(Kind::text), text_(text) {}
-    Piece(const std::string& text) : Piece(std::string_view(text)) {}
-    Piece(const char* text) : Piece(std::string_view(text)) {}
-    Piece(char character) : kind_(Kind::character), character_(character) {}
-    Piece(double number) : kind_(Kind::real), real_(number) {}
-    template <std::signed_integral T>
-    Piece(T number) : kind_(Kind::whole), whole_(number) {}
-    template <std::unsigned_integral T>
-    Piece(T number) : kind_(Kind::natural), natural_(number) {}
+using Piece = std::variant<std::string_view, char, std::int64_t, std::uint64_t, double>;
 
-   private:
-    friend std::string joined(std::initializer_list<Piece> pieces);
-    enum class Kind { text, character, whole, natural, real };
-
-    Kind kind_;
-    union {
-        std::string_view text_;
-        char character_;
-        std::int64_t whole_;
-        std::uint64_t natural_;
-        double real_;
-    };
-};
+inline Piece piece(std::string_view text) { return text; }
+inline Piece piece(char character) { return character; }
+inline Piece piece(double number) { return number; }
+template <std::signed_integral T>
+Piece piece(T number) {
+    return std::int64_t{number};
+}
+template <std::unsigned_integral T>
+Piece piece(T number) {
+    return std::uint64_t{number};
+}
 
 // Concatenates the pieces, formatted as by a stream.
 std::string joined(std::initializer_list<Piece> pieces);
@@ -53,7 +33,18 @@ std::string joined(std::initializer_list<Piece> pieces);
 // messages.
 template <class... Parts>
 std::string message(const Parts&... parts) {
-    return joined({Piece(parts)...});
+    return joined({piece(parts)...});
 }
+
+// Takes the parts of its message.
+struct InputError : std::invalid_argument {
+    template <class... Parts>
+    explicit InputError(const Parts&... parts) : invalid_argument(message(parts...)) {}
+};
+
+// No label sequence satisfies the constraints.
+struct UnsatisfiableError : InputError {
+    using InputError::InputError;
+};
 
 }  // namespace sparsecrf

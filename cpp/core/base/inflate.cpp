@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-[[noreturn]] void fail(const char* expected) { throw InputError(message("zlib: expected ", expected, ", found none")); }
+[[noreturn]] void fail(const char* expected) { throw InputError("zlib: expected ", expected, ", found none"); }
 
 // A bit stream, least significant bit first.
 class Bits {
@@ -118,7 +118,7 @@ struct Inflater {
     std::string out;
 
     void check_room(std::size_t n) const {
-        if (n > most - out.size()) throw InputError(message("zlib: expected at most ", most, " bytes, found more"));
+        if (n > most - out.size()) throw InputError("zlib: expected at most ", most, " bytes, found more");
     }
 
     void stored() {

@@ -28,7 +28,7 @@ class Parser {
     [[noreturn]] void fail(const char* expected) const {
         const std::string found =
             at_ < text_.size() ? message("'", utf8_prefix(text_.substr(at_), 10), "'") : "the end of the text";
-        throw InputError(message("byte ", at_, ": expected ", expected, ", found ", found));
+        throw InputError("byte ", at_, ": expected ", expected, ", found ", found);
     }
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
     bool take(char c) {
@@ -187,7 +187,7 @@ std::optional<std::int64_t> Json::whole() const {
 
 Json parse_json(std::string_view text) {
     if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
-        throw InputError(message("byte ", at, ": expected UTF-8, found ", hex_byte(text[at])));
+        throw InputError("byte ", at, ": expected UTF-8, found ", hex_byte(text[at]));
     }
     return Parser(text).whole();
 }

@@ -8,12 +8,12 @@
 namespace sparsecrf {
 namespace {
 
-constexpr CharClass U = CharClass::upper, L = CharClass::lower, O = CharClass::letter, N = CharClass::number,
-                    P = CharClass::punctuation, S = CharClass::symbol, M = CharClass::mark, R = CharClass::rest;
+// The classes in the order of CharClass; in runs A, upper and lower case alternate.
+enum RunClass : std::uint8_t { U, L, O, N, P, S, M, R, A };
 
 struct ClassRun {
-    char32_t first;  // a range ends where the next one begins
-    CharClass kind;
+    char32_t first;  // a run ends where the next one begins
+    RunClass kind;
 };
 struct LowerRun {
     char32_t first, last, step;
@@ -25,7 +25,9 @@ struct LowerRun {
 CharClass found_class(char32_t code) {
     const auto* next = std::upper_bound(std::begin(kClassRuns), std::end(kClassRuns), code,
                                         [](char32_t c, const ClassRun& run) { return c < run.first; });
-    return std::prev(next)->kind;
+    const ClassRun& run = *std::prev(next);
+    if (run.kind == A) return (code - run.first) % 2 == 0 ? CharClass::upper : CharClass::lower;
+    return static_cast<CharClass>(run.kind);
 }
 
 char32_t found_lower(char32_t code) {

@@ -24,8 +24,8 @@ void check_ids(const Corpus& corpus, const ListPool& lists, std::span<const std:
     for (std::int64_t t = 0; t < corpus.n_tokens(); ++t) {
         for (std::int64_t k = lists.begin(of[t]); k < lists.end(of[t]); ++k) {
             if (lists.id(k) >= corpus.n_attributes) {
-                throw InputError(message(corpus.where(t), ": expected a ", kind, " attribute below ",
-                                         corpus.n_attributes, ", found ", lists.id(k)));
+                throw InputError(corpus.where(t), ": expected a ", kind, " attribute below ", corpus.n_attributes,
+                                 ", found ", lists.id(k));
             }
         }
     }
@@ -124,7 +124,7 @@ Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
     std::vector<Attribute> u, b;
     for (const std::int64_t i : sequences) {
         if (i < 0 || i >= n_sequences()) {
-            throw InputError(message("subset: expected a sequence from 0 to ", n_sequences() - 1, ", found ", i));
+            throw InputError("subset: expected a sequence from 0 to ", n_sequences() - 1, ", found ", i);
         }
         builder.begin_sequence(weight(i));
         for (std::int64_t t = offsets[i]; t < offsets[i + 1]; ++t) {
@@ -146,17 +146,16 @@ Corpus Corpus::subset(std::span<const std::int64_t> sequences) const {
 Corpus Corpus::with_dense(std::vector<float> values, std::vector<std::uint32_t> attributes) const {
     const auto d = static_cast<std::int64_t>(attributes.size());
     if (static_cast<std::int64_t>(values.size()) != n_tokens() * d) {
-        throw InputError(message("dense: expected ", n_tokens(), " rows of ", d, " numbers, found ", values.size()));
+        throw InputError("dense: expected ", n_tokens(), " rows of ", d, " numbers, found ", values.size());
     }
     for (std::size_t k = 0; k < values.size(); ++k) {
         if (std::isfinite(values[k])) continue;
         const auto at = static_cast<std::int64_t>(k);
-        throw InputError(
-            message(where(at / d), ", dense column ", at % d, ": expected a finite number, found ", values[k]));
+        throw InputError(where(at / d), ", dense column ", at % d, ": expected a finite number, found ", values[k]);
     }
     for (const std::uint32_t x : attributes) {
         if (x == kNoAttribute || x < n_attributes) continue;
-        throw InputError(message("dense: expected attributes below ", n_attributes, ", found ", x));
+        throw InputError("dense: expected attributes below ", n_attributes, ", found ", x);
     }
     Corpus made = *this;
     made.n_dense = d;
@@ -216,25 +215,25 @@ std::string CorpusBuilder::here() const {
 void CorpusBuilder::check(const std::vector<Attribute>& list, const char* kind) const {
     for (const Attribute& a : list) {
         if (!(std::abs(a.value) <= kLargest)) {
-            throw InputError(message(here(), ": expected a finite ", kind, " attribute value (at most ", kLargest,
-                                     " in size), found ", a.value));
+            throw InputError(here(), ": expected a finite ", kind, " attribute value (at most ", kLargest,
+                             " in size), found ", a.value);
         }
     }
 }
 
 void CorpusBuilder::begin_sequence(double weight) {
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
-        throw InputError(message("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight));
+        throw InputError("sequence ", n_seen(), ": expected a finite weight >= 0, found ", weight);
     }
     sequence_weight_.push_back(weight);
 }
 
 void CorpusBuilder::check(std::int32_t label, double weight) const {
     if (label < 0 && label_set_of(label) >= label_sets_.size()) {
-        throw InputError(message(here(), ": expected a label >= 0, or -1 (missing), found ", label));
+        throw InputError(here(), ": expected a label >= 0, or -1 (missing), found ", label);
     }
     if (!(weight >= 0.0) || !std::isfinite(weight)) {
-        throw InputError(message(here(), ": expected a finite token weight >= 0, found ", weight));
+        throw InputError(here(), ": expected a finite token weight >= 0, found ", weight);
     }
 }
 
@@ -242,8 +241,8 @@ std::int32_t CorpusBuilder::label_set(std::vector<std::int32_t> labels) {
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     if (labels.empty() || !is_known(labels.front())) {
-        throw InputError(message(here(), ": expected a set of labels >= 0, found ",
-                                 labels.empty() ? std::string("none") : std::to_string(labels.front())));
+        throw InputError(here(), ": expected a set of labels >= 0, found ",
+                         labels.empty() ? std::string("none") : std::to_string(labels.front()));
     }
     if (labels.size() == 1) return labels.front();
     std::vector<Attribute> list;
@@ -275,7 +274,7 @@ void CorpusBuilder::add_position(const PlainList& unigram, const PlainList& bigr
 
 void CorpusBuilder::end_sequence() {
     if (n_tokens() == offsets_.back()) {
-        throw InputError(message("sequence ", n_seen(), ": expected at least one position, found none"));
+        throw InputError("sequence ", n_seen(), ": expected at least one position, found none");
     }
     offsets_.push_back(n_tokens());
 }
@@ -309,10 +308,10 @@ void CorpusBuilder::rename_labels(std::span<const std::int32_t> to) {
 Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     if (n_sequences() == 0) throw InputError("empty corpus: expected at least one sequence, found none");
     if (n_labels < 1 || n_labels > kMaxLabels) {
-        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
+        throw InputError("expected 1 to ", kMaxLabels, " labels, found ", n_labels);
     }
     if (n_attributes < 0 || n_attributes > kMaxAttributes) {
-        throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", n_attributes));
+        throw InputError("expected 0 to 2^31 - 1 attributes, found ", n_attributes);
     }
     CorpusBuilder all(share_);
     std::swap(*this, all);
@@ -327,11 +326,11 @@ Corpus CorpusBuilder::build(std::int64_t n_labels, std::int64_t n_attributes) {
     const ListPool bigram_lists = all.bigram_lists_.build();
     for (std::int64_t t = 0; t < made.n_tokens(); ++t) {
         if (made.labels[t] >= n_labels) {
-            throw InputError(message(made.where(t), ": expected a label below ", n_labels, ", found ", made.labels[t]));
+            throw InputError(made.where(t), ": expected a label below ", n_labels, ", found ", made.labels[t]);
         }
     }
     for (const std::uint32_t y : made.label_sets.ids()) {
-        if (y >= n_labels) throw InputError(message("a label set: expected labels below ", n_labels, ", found ", y));
+        if (y >= n_labels) throw InputError("a label set: expected labels below ", n_labels, ", found ", y);
     }
     check_ids(made, made.unigram_lists, made.unigram, "unigram");
     check_ids(made, bigram_lists, all.bigram_, "bigram");

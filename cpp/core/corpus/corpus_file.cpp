@@ -153,7 +153,7 @@ class Reader {
    private:
     template <class... Found>
     [[noreturn]] void wrong(const std::string& expected, const Found&... found) const {
-        throw InputError(message(name_, ": expected ", expected, ", found ", found...));
+        throw InputError(name_, ": expected ", expected, ", found ", found...);
     }
 
     void read_header() {
@@ -277,9 +277,7 @@ class Reader {
 }  // namespace
 
 std::uint64_t save_corpus(const Corpus& corpus, const std::filesystem::path& path) {
-    if (corpus.n_dense > 0) {
-        throw InputError(message("corpus file: expected no dense columns, found ", corpus.n_dense));
-    }
+    if (corpus.n_dense > 0) throw InputError("corpus file: expected no dense columns, found ", corpus.n_dense);
     Header header;
     header.version = corpus.label_sets.size() > 1 ? kWithLabelSets : kPlain;
     header.n_labels = static_cast<std::uint64_t>(corpus.n_labels);

@@ -27,14 +27,14 @@ void lay_rows(std::vector<std::uint64_t>& keys, std::uint32_t n_attributes, std:
 void reject_duplicates(const std::vector<std::uint64_t>& keys, const char* kind) {
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end()) {
-        throw InputError(
-            message("expected distinct ", kind, " features, found a feature of attribute ", *twice >> 32, " twice"));
+        throw InputError("expected distinct ", kind, " features, found a feature of attribute ", *twice >> 32,
+                         " twice");
     }
 }
 
 std::int32_t in_range(std::int32_t x, std::int64_t limit, const char* what, std::size_t feature) {
     if (x < 0 || x >= limit) {
-        throw InputError(message("feature ", feature, ": expected ", what, " from 0 to ", limit - 1, ", found ", x));
+        throw InputError("feature ", feature, ": expected ", what, " from 0 to ", limit - 1, ", found ", x);
     }
     return x;
 }
@@ -48,15 +48,13 @@ std::uint64_t FeatureSet::next_serial() {
 
 FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::shared_ptr<const LabelParts> of_labels)
     : parts(std::move(of_labels)), serial(next_serial()) {
-    if (labels < 1 || labels > kMaxLabels) {
-        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", labels));
-    }
+    if (labels < 1 || labels > kMaxLabels) throw InputError("expected 1 to ", kMaxLabels, " labels, found ", labels);
     if (attributes < 0 || attributes > 0x7fffffff) {
-        throw InputError(message("expected 0 to 2^31 - 1 attributes, found ", attributes));
+        throw InputError("expected 0 to 2^31 - 1 attributes, found ", attributes);
     }
     if (parts != nullptr && parts->n_labels() != labels) {
-        throw InputError(
-            message("parts of labels: expected parts for ", labels, " labels, found parts for ", parts->n_labels()));
+        throw InputError("parts of labels: expected parts for ", labels, " labels, found parts for ",
+                         parts->n_labels());
     }
     n_labels = static_cast<int>(labels);
     n_attributes = static_cast<std::uint32_t>(attributes);
@@ -68,8 +66,7 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
     const Numbering numbering = made.numbering();
     const std::int64_t size = numbering.size() + (table == nullptr ? 0 : table->size());
     if (table != nullptr && table->n_labels() != made.n_labels) {
-        throw InputError(
-            message("n-grams: expected a table for ", labels, " labels, found one for ", table->n_labels()));
+        throw InputError("n-grams: expected a table for ", labels, " labels, found one for ", table->n_labels());
     }
     made.unigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
     made.bigram_ptr.assign(static_cast<std::size_t>(attributes) + 1, 0);
@@ -77,8 +74,7 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
     std::int64_t last = -1;
     for (const std::int64_t n : numbers) {
         if (n <= last || n >= size) {
-            throw InputError(
-                message("expected ascending feature numbers below ", size, ", found ", n, " after ", last));
+            throw InputError("expected ascending feature numbers below ", size, ", found ", n, " after ", last);
         }
         last = n;
         if (n >= numbering.size()) {
@@ -93,15 +89,15 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
             ++made.class_ptr[static_cast<std::size_t>(numbering.classes.attribute(n)) + 1];
             made.class_pair.push_back(static_cast<std::uint32_t>(numbering.classes.cell(n)));
             if (!made.parts->has_features(made.class_pair.back())) {
-                throw InputError(message("feature number ", n,
-                                         ": expected a class pair that contains several label pairs, found one that "
-                                         "contains a single label pair"));
+                throw InputError("feature number ", n,
+                                 ": expected a class pair that contains several label pairs, found one that "
+                                 "contains a single label pair");
             }
         }
     }
     if (made.n_class() > 0 && made.n_ngram() > 0) {
-        throw InputError(
-            message("expected either class pairs or label n-grams, found ", made.n_class(), " and ", made.n_ngram()));
+        throw InputError("expected either class pairs or label n-grams, found ", made.n_class(), " and ",
+                         made.n_ngram());
     }
     std::partial_sum(made.unigram_ptr.begin(), made.unigram_ptr.end(), made.unigram_ptr.begin());
     std::partial_sum(made.bigram_ptr.begin(), made.bigram_ptr.end(), made.bigram_ptr.begin());
@@ -113,7 +109,7 @@ FeatureSet FeatureSet::from_numbers(std::int64_t labels, std::int64_t attributes
 void FeatureSet::add_ngram(std::int64_t number, const NgramTable& table) {
     const NgramTable::Entry& entry = table.entry(number - numbering().size());
     if (entry.attribute >= n_attributes) {
-        throw InputError(message("n-gram: expected an attribute below ", n_attributes, ", found ", entry.attribute));
+        throw InputError("n-gram: expected an attribute below ", n_attributes, ", found ", entry.attribute);
     }
     if (ngram_string.empty()) strings = LabelStrings(n_labels);
     ngram_number.push_back(number);
@@ -151,13 +147,12 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
                        std::span<const std::int32_t> bigram_previous, std::span<const std::int32_t> bigram_y)
     : FeatureSet(labels, attributes) {
     if (unigram_attribute.size() != unigram_y.size()) {
-        throw InputError(message("unigram features: expected arrays of equal length, found ", unigram_attribute.size(),
-                                 " attributes and ", unigram_y.size(), " labels"));
+        throw InputError("unigram features: expected arrays of equal length, found ", unigram_attribute.size(),
+                         " attributes and ", unigram_y.size(), " labels");
     }
     if (bigram_attribute.size() != bigram_y.size() || bigram_attribute.size() != bigram_previous.size()) {
-        throw InputError(message("bigram features: expected arrays of equal length, found ", bigram_attribute.size(),
-                                 " attributes, ", bigram_previous.size(), " previous labels and ", bigram_y.size(),
-                                 " labels"));
+        throw InputError("bigram features: expected arrays of equal length, found ", bigram_attribute.size(),
+                         " attributes, ", bigram_previous.size(), " previous labels and ", bigram_y.size(), " labels");
     }
     std::vector<std::uint64_t> keys(unigram_y.size());
     for (std::size_t k = 0; k < keys.size(); ++k) {
@@ -180,20 +175,20 @@ FeatureSet::FeatureSet(std::int64_t labels, std::int64_t attributes, std::span<c
 
 void FeatureSet::check_weights(std::span<const double> w) const {
     if (static_cast<std::int64_t>(w.size()) != size()) {
-        throw InputError(message("expected ", size(), " weights, one per feature, found ", w.size()));
+        throw InputError("expected ", size(), " weights, one per feature, found ", w.size());
     }
     for (std::size_t k = 0; k < w.size(); ++k) {
         if (!(std::abs(w[k]) <= kLargest)) {
-            throw InputError(message("weight of feature ", k, ": expected a finite number (at most ", kLargest,
-                                     " in size), found ", w[k]));
+            throw InputError("weight of feature ", k, ": expected a finite number (at most ", kLargest,
+                             " in size), found ", w[k]);
         }
     }
 }
 
 void FeatureSet::check_fits(const Corpus& corpus) const {
     if (n_labels != corpus.n_labels || n_attributes != corpus.n_attributes) {
-        throw InputError(message("expected a corpus of ", n_labels, " labels and ", n_attributes, " attributes, found ",
-                                 corpus.n_labels, " and ", corpus.n_attributes));
+        throw InputError("expected a corpus of ", n_labels, " labels and ", n_attributes, " attributes, found ",
+                         corpus.n_labels, " and ", corpus.n_attributes);
     }
     if (parts != nullptr && corpus.n_dense > 0) {
         throw InputError("features: expected whole labels for dense columns, found labels with parts");
@@ -202,15 +197,14 @@ void FeatureSet::check_fits(const Corpus& corpus) const {
 
 void FeatureSet::check_pairs_at_most(const char* who) const {
     if (n_ngram() > 0) {
-        throw InputError(message(who, ": expected features of at most two labels, found ", n_ngram(),
-                                 " label n-grams of three or more"));
+        throw InputError(who, ": expected features of at most two labels, found ", n_ngram(),
+                         " label n-grams of three or more");
     }
 }
 
 void FeatureSet::check_whole_labels(const char* who) const {
     if (parts != nullptr) {
-        throw InputError(
-            message(who, ": expected features of whole labels, found labels with ", parts->n_parts(), " parts"));
+        throw InputError(who, ": expected features of whole labels, found labels with ", parts->n_parts(), " parts");
     }
 }
 

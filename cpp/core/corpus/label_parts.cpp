@@ -12,17 +12,17 @@ LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, 
     const auto n = static_cast<std::int64_t>(ptr.size()) - 1;
     if (n < 1 || ptr.front() != 0 || !std::is_sorted(ptr.begin(), ptr.end()) ||
         ptr.back() != static_cast<std::int64_t>(part.size())) {
-        throw InputError(message("parts of labels: expected rows from 0 to ", part.size(), " for one label or more"));
+        throw InputError("parts of labels: expected rows from 0 to ", part.size(), " for one label or more");
     }
     if (n_parts < 0 || n + n_parts > kMaxLabels) {
-        throw InputError(message("parts of labels: expected at most ", kMaxLabels, " labels and parts, found ", n,
-                                 " and ", n_parts));
+        throw InputError("parts of labels: expected at most ", kMaxLabels, " labels and parts, found ", n, " and ",
+                         n_parts);
     }
     n_parts_ = static_cast<int>(n_parts);
     ptr_.assign(ptr.begin(), ptr.end());
     for (const std::int32_t j : part) {
         if (j < 0 || j >= n_parts) {
-            throw InputError(message("parts of labels: expected parts from 0 to ", n_parts - 1, ", found ", j));
+            throw InputError("parts of labels: expected parts from 0 to ", n_parts - 1, ", found ", j);
         }
         cell_.push_back(static_cast<std::uint32_t>(n + j));
     }
@@ -30,7 +30,7 @@ LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, 
         const auto begin = cell_.begin() + ptr[y], end = cell_.begin() + ptr[y + 1];
         std::sort(begin, end);
         if (std::adjacent_find(begin, end) != end) {
-            throw InputError(message("parts of labels: expected each part once, found a part of label ", y, " twice"));
+            throw InputError("parts of labels: expected each part once, found a part of label ", y, " twice");
         }
     }
     if (!class_cell.empty()) set_classes(class_cell);
@@ -38,13 +38,12 @@ LabelParts::LabelParts(std::int64_t n_parts, std::span<const std::int64_t> ptr, 
 
 void LabelParts::set_classes(std::span<const std::int32_t> class_cell) {
     if (static_cast<int>(class_cell.size()) != n_labels()) {
-        throw InputError(
-            message("classes of labels: expected ", n_labels(), ", one for each label, found ", class_cell.size()));
+        throw InputError("classes of labels: expected ", n_labels(), ", one for each label, found ", class_cell.size());
     }
     for (std::size_t y = 0; y < class_cell.size(); ++y) {
         if (class_cell[y] < 0 || !has(y, static_cast<std::uint32_t>(class_cell[y]))) {
-            throw InputError(
-                message("classes of labels: expected label ", y, " itself or one of its parts, found ", class_cell[y]));
+            throw InputError("classes of labels: expected label ", y, " itself or one of its parts, found ",
+                             class_cell[y]);
         }
         class_cell_.push_back(static_cast<std::uint32_t>(class_cell[y]));
     }

@@ -51,22 +51,22 @@ std::vector<std::int32_t> LabelStrings::labels(std::uint32_t id) const {
 
 NgramTable::NgramTable(std::int64_t n_labels) : n_labels_(static_cast<int>(n_labels)) {
     if (n_labels < 1 || n_labels > kMaxLabels) {
-        throw InputError(message("expected 1 to ", kMaxLabels, " labels, found ", n_labels));
+        throw InputError("expected 1 to ", kMaxLabels, " labels, found ", n_labels);
     }
     strings_ = LabelStrings(n_labels_);
 }
 
 std::int64_t NgramTable::add(std::int64_t attribute, std::span<const std::int32_t> labels) {
     if (attribute < 0 || attribute > kMaxAttributes) {
-        throw InputError(message("n-gram: expected an attribute >= 0, found ", attribute));
+        throw InputError("n-gram: expected an attribute >= 0, found ", attribute);
     }
     if (labels.size() < 3 || labels.size() > kLongestNgram) {
-        throw InputError(message("n-gram: expected 3 to ", kLongestNgram, " labels, found ", labels.size()));
+        throw InputError("n-gram: expected 3 to ", kLongestNgram, " labels, found ", labels.size());
     }
     for (std::size_t k = 0; k < labels.size(); ++k) {
         const std::int32_t last = k == 0 ? n_labels_ : n_labels_ - 1;
         if (labels[k] < 0 || labels[k] > last) {
-            throw InputError(message("n-gram: expected a label from 0 to ", last, ", found ", labels[k]));
+            throw InputError("n-gram: expected a label from 0 to ", last, ", found ", labels[k]);
         }
     }
     const std::uint32_t string = strings_.intern(labels);
@@ -79,22 +79,20 @@ std::vector<std::int64_t> NgramTable::add_all(std::span<const std::int32_t> attr
                                               std::span<const std::int32_t> length,
                                               std::span<const std::int32_t> labels) {
     if (attribute.size() != length.size()) {
-        throw InputError(message("n-grams: expected as many lengths as attributes, found ", length.size(), " and ",
-                                 attribute.size()));
+        throw InputError("n-grams: expected as many lengths as attributes, found ", length.size(), " and ",
+                         attribute.size());
     }
     std::vector<std::int64_t> out;
     std::size_t first = 0;
     for (std::size_t k = 0; k < attribute.size(); ++k) {
         const auto n = static_cast<std::size_t>(std::max(length[k], 0));
         if (n > labels.size() - first) {
-            throw InputError(message("n-grams: expected at least ", first + n, " labels, found ", labels.size()));
+            throw InputError("n-grams: expected at least ", first + n, " labels, found ", labels.size());
         }
         out.push_back(add(attribute[k], labels.subspan(first, n)));
         first += n;
     }
-    if (first != labels.size()) {
-        throw InputError(message("n-grams: expected ", first, " labels, found ", labels.size()));
-    }
+    if (first != labels.size()) throw InputError("n-grams: expected ", first, " labels, found ", labels.size());
     return out;
 }
 

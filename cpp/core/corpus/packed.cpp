@@ -43,7 +43,7 @@ class Taker {
 
    private:
     [[noreturn]] void fail(const char* expected) const {
-        throw InputError(message("byte ", at_, " of ", bytes_.size(), ": expected ", expected, ", found the end"));
+        throw InputError("byte ", at_, " of ", bytes_.size(), ": expected ", expected, ", found the end");
     }
 
     std::span<const std::uint8_t> bytes_;
@@ -57,7 +57,7 @@ std::vector<std::uint8_t> pack_numbers(std::span<const std::int64_t> numbers) {
     std::int64_t before = 0;
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         if (numbers[k] < before || (k > 0 && numbers[k] == before)) {
-            throw InputError(message("number ", k, ": expected a number above ", before, ", found ", numbers[k]));
+            throw InputError("number ", k, ": expected a number above ", before, ", found ", numbers[k]);
         }
         put(static_cast<std::uint64_t>(numbers[k] - before), out);
         before = numbers[k];
@@ -67,7 +67,7 @@ std::vector<std::uint8_t> pack_numbers(std::span<const std::int64_t> numbers) {
 
 std::vector<std::int64_t> unpack_numbers(std::span<const std::uint8_t> bytes, std::int64_t n) {
     if (n < 0 || static_cast<std::uint64_t>(n) > bytes.size()) {
-        throw InputError(message("expected ", n, " numbers, found ", bytes.size(), " bytes"));
+        throw InputError("expected ", n, " numbers, found ", bytes.size(), " bytes");
     }
     Taker left(bytes);
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
@@ -75,12 +75,12 @@ std::vector<std::int64_t> unpack_numbers(std::span<const std::uint8_t> bytes, st
     for (std::size_t k = 0; k < numbers.size(); ++k) {
         const std::int64_t more = left.number();
         if (more > INT64_MAX - before || (k > 0 && more == 0)) {
-            throw InputError(
-                message("number ", k, ": expected a number above ", before, " and below 2^63, found a different one"));
+            throw InputError("number ", k, ": expected a number above ", before,
+                             " and below 2^63, found a different one");
         }
         numbers[k] = before += more;
     }
-    if (!left.done()) throw InputError(message("expected ", n, " numbers, found more bytes"));
+    if (!left.done()) throw InputError("expected ", n, " numbers, found more bytes");
     return numbers;
 }
 
@@ -90,8 +90,7 @@ std::vector<std::uint8_t> pack_names(const StringTable& names) {
     for (std::uint32_t k = 0; k < names.size(); ++k) {
         const std::string_view name = names[k];
         if (k > 0 && name <= before) {
-            throw InputError(
-                message("name ", k, ": expected sorted, distinct names, found '", name, "' after '", before, "'"));
+            throw InputError("name ", k, ": expected sorted, distinct names, found '", name, "' after '", before, "'");
         }
         const auto size = static_cast<std::int64_t>(name.size());
         const std::int64_t most = std::min({size, static_cast<std::int64_t>(before.size()), kMostShared});
@@ -116,14 +115,14 @@ StringTable unpack_names(std::span<const std::uint8_t> bytes) {
         if (shared == kInByte) shared += std::min(left.number(), INT64_MAX / 2);
         if (rest == kInByte) rest += std::min(left.number(), INT64_MAX / 2);
         if (shared > std::min(kMostShared, static_cast<std::int64_t>(before.size()))) {
-            throw InputError(message("string ", ptr.size() - 1, ": expected at most ", before.size(),
-                                     " shared bytes (255), found ", shared));
+            throw InputError("string ", ptr.size() - 1, ": expected at most ", before.size(),
+                             " shared bytes (255), found ", shared);
         }
         name.assign(before, 0, static_cast<std::size_t>(shared));
         name += left.text(rest);
         if (ptr.size() > 1 && name <= before) {
-            throw InputError(
-                message("string ", ptr.size() - 1, ": expected strings in ascending order, found a smaller string"));
+            throw InputError("string ", ptr.size() - 1,
+                             ": expected strings in ascending order, found a smaller string");
         }
         text += name;
         ptr.push_back(static_cast<std::int64_t>(text.size()));

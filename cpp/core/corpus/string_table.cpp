@@ -54,13 +54,13 @@ std::optional<std::uint32_t> StringTable::find(std::span<const std::string_view>
 StringTable::StringTable(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> ptr) {
     const auto end = static_cast<std::int64_t>(bytes.size());
     if (ptr.empty() || ptr.front() != 0 || ptr.back() != end) {
-        throw InputError(message("expected offsets of strings from 0 to ", end, ", found ",
-                                 ptr.empty() ? "none" : message(ptr.front(), " to ", ptr.back())));
+        throw InputError("expected offsets of strings from 0 to ", end, ", found ",
+                         ptr.empty() ? "none" : message(ptr.front(), " to ", ptr.back()));
     }
     for (std::size_t k = 0; k + 1 < ptr.size(); ++k) {
         if (ptr[k] > ptr[k + 1] || ptr[k + 1] > end) {
-            throw InputError(message("string ", k, ": expected ascending offsets up to ", end, ", found ", ptr[k],
-                                     " before ", ptr[k + 1]));
+            throw InputError("string ", k, ": expected ascending offsets up to ", end, ", found ", ptr[k], " before ",
+                             ptr[k + 1]);
         }
     }
     bytes_.reserve(bytes.size());
@@ -70,10 +70,10 @@ StringTable::StringTable(std::span<const std::uint8_t> bytes, std::span<const st
     for (std::size_t k = 0; k + 1 < ptr.size(); ++k) {
         const std::string_view text(first + ptr[k], static_cast<std::size_t>(ptr[k + 1] - ptr[k]));
         if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
-            throw InputError(message("string ", k, ": expected UTF-8, found byte ", hex_byte(text[at])));
+            throw InputError("string ", k, ": expected UTF-8, found byte ", hex_byte(text[at]));
         }
         const std::uint32_t id = intern(text);
-        if (id != k) throw InputError(message("expected distinct strings, found '", text, "' as ", id, " and ", k));
+        if (id != k) throw InputError("expected distinct strings, found '", text, "' as ", id, " and ", k);
     }
 }
 

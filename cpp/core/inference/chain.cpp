@@ -21,7 +21,7 @@ void prepare(OwnedLattice& lattice, const Corpus& corpus, std::int64_t i, const 
 
 void check_sequence(const Corpus& corpus, std::int64_t i) {
     if (i < 0 || i >= corpus.n_sequences()) {
-        throw InputError(message("expected a sequence from 0 to ", corpus.n_sequences() - 1, ", found ", i));
+        throw InputError("expected a sequence from 0 to ", corpus.n_sequences() - 1, ", found ", i);
     }
 }
 
@@ -30,7 +30,7 @@ constexpr std::uint32_t kMostPlaces = 4096;
 constexpr std::uint64_t kMostBytes = 1 << 28;
 
 void check_paths(std::int64_t k) {
-    if (k < 1) throw InputError(message("n-best: expected k >= 1, found ", k));
+    if (k < 1) throw InputError("n-best: expected k >= 1, found ", k);
 }
 
 // Calls answer(i, recursion, lattice) with the lattice of every sequence i; each thread has its own recursion and
@@ -233,16 +233,16 @@ double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::in
                             std::span<const std::int32_t> labels, const Constraints& constraints) const {
     check_sequence(corpus, sequence);
     const std::int64_t length = corpus.length(sequence);
-    if (labels.empty()) throw InputError(message("sequence ", sequence, ": expected a span of labels, found none"));
+    if (labels.empty()) throw InputError("sequence ", sequence, ": expected a span of labels, found none");
     if (start < 0 || start + static_cast<std::int64_t>(labels.size()) > length) {
-        throw InputError(message("sequence ", sequence, ": expected a span within its ", length, " positions, found [",
-                                 start, ", ", start + static_cast<std::int64_t>(labels.size()), ")"));
+        throw InputError("sequence ", sequence, ": expected a span within its ", length, " positions, found [", start,
+                         ", ", start + static_cast<std::int64_t>(labels.size()), ")");
     }
     std::vector<std::int32_t> known(static_cast<std::size_t>(length), kMissing);
     for (std::size_t k = 0; k < labels.size(); ++k) {
         if (labels[k] < 0 || labels[k] >= corpus.n_labels) {
-            throw InputError(message("sequence ", sequence, ", position ", start + static_cast<std::int64_t>(k),
-                                     ": expected a label from 0 to ", corpus.n_labels - 1, ", found ", labels[k]));
+            throw InputError("sequence ", sequence, ", position ", start + static_cast<std::int64_t>(k),
+                             ": expected a label from 0 to ", corpus.n_labels - 1, ", found ", labels[k]);
         }
         known[static_cast<std::size_t>(start) + k] = labels[k];
     }

@@ -8,21 +8,21 @@ namespace sparsecrf {
 void Constraints::check(const Corpus& corpus) const {
     const auto expect = [](std::size_t found, std::int64_t expected, const char* what) {
         if (found != 0 && static_cast<std::int64_t>(found) != expected) {
-            throw InputError(
-                message("constraints: expected ", expected, " entries of '", what, "' for this corpus, found ", found));
+            throw InputError("constraints: expected ", expected, " entries of '", what, "' for this corpus, found ",
+                             found);
         }
     };
     const std::int64_t Y = corpus.n_labels, P = corpus.n_tokens();
     if (n_labels != 0 && n_labels != Y) {
-        throw InputError(message("constraints: expected ", Y, " labels for this corpus, found ", n_labels));
+        throw InputError("constraints: expected ", Y, " labels for this corpus, found ", n_labels);
     }
     expect(allowed.size(), P * Y, "allowed");
     expect(forbidden.size(), LabelPairs(Y).size(), "forbidden");
     expect(fixed.size(), P, "fixed");
     for (std::size_t t = 0; t < fixed.size(); ++t) {
         if (fixed[t] < kMissing || fixed[t] >= Y) {
-            throw InputError(message("constraints: ", corpus.where(static_cast<std::int64_t>(t)),
-                                     ": expected a label from 0 to ", Y - 1, ", or -1 (free), found ", fixed[t]));
+            throw InputError("constraints: ", corpus.where(static_cast<std::int64_t>(t)),
+                             ": expected a label from 0 to ", Y - 1, ", or -1 (free), found ", fixed[t]);
         }
     }
 }

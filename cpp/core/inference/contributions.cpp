@@ -25,12 +25,12 @@ std::vector<Contribution> contributions(const FeatureSet& features, std::span<co
     features.check_pairs_at_most("contributions to a score");
     const std::int64_t length = corpus.length(i);
     if (static_cast<std::int64_t>(labels.size()) != length) {
-        throw InputError(message("labels: expected ", length, ", one for each token, found ", labels.size()));
+        throw InputError("labels: expected ", length, ", one for each token, found ", labels.size());
     }
     for (std::int64_t t = 0; t < length; ++t) {
         if (labels[t] < 0 || labels[t] >= features.n_labels) {
-            throw InputError(message("labels, position ", t, ": expected a label from 0 to ", features.n_labels - 1,
-                                     ", found ", labels[t]));
+            throw InputError("labels, position ", t, ": expected a label from 0 to ", features.n_labels - 1, ", found ",
+                             labels[t]);
         }
     }
     const std::span<const double> mu = w.first(static_cast<std::size_t>(features.n_unigram()));

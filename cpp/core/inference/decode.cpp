@@ -12,8 +12,8 @@ namespace sparsecrf {
 namespace {
 
 [[noreturn]] void unsatisfiable(const Lattice& lattice, std::int64_t t) {
-    throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
-                                     ": no label sequence up to here meets the constraints"));
+    throw UnsatisfiableError("sequence ", lattice.sequence, ", position ", t,
+                             ": no label sequence up to here meets the constraints");
 }
 
 // out(y') = lambda(y', y) of base and rest lists at position t > 0.
@@ -45,7 +45,7 @@ void add_scores(const Potentials& potentials, std::int64_t i, const std::int32_t
     auto previous = static_cast<std::int32_t>(pairs.start());
     for (std::int64_t t = corpus.offsets[i]; t < corpus.offsets[i + 1]; ++t) {
         const std::int32_t y = labels[t];
-        if (!is_known(y)) throw InputError(message(corpus.where(t), ": expected a label, found none"));
+        if (!is_known(y)) throw InputError(corpus.where(t), ": expected a label, found none");
         const bool first = t == corpus.offsets[i];
         const Transition& transition = potentials.transition(t);
         add(t, potentials.scores(t, scratch.data())[y]);

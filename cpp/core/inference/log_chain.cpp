@@ -25,12 +25,12 @@ double log_sum_exp(const Kernels& k, const double* x, int n, double* exp_x) {
 
 void check_log_sum(const Lattice& lattice, std::int64_t t, double log_c) {
     if (log_c == -kInfinity) {
-        throw UnsatisfiableError(message("sequence ", lattice.sequence, ", position ", t,
-                                         ": no label sequence up to here meets the constraints"));
+        throw UnsatisfiableError("sequence ", lattice.sequence, ", position ", t,
+                                 ": no label sequence up to here meets the constraints");
     }
     if (!std::isfinite(log_c)) {
-        throw InputError(message("sequence ", lattice.sequence, ", position ", t,
-                                 ": expected finite scores, found an overflow: weights or values are too large"));
+        throw InputError("sequence ", lattice.sequence, ", position ", t,
+                         ": expected finite scores, found an overflow: weights or values are too large");
     }
 }
 

@@ -37,7 +37,7 @@ struct Header {
 
 Header read_header(std::span<const std::byte> file, const std::string& source, std::string_view format) {
     const auto wrong = [&](const auto&... found) {
-        return InputError(message(source, ": expected a ", format, " (safetensors), found ", found...));
+        return InputError(source, ": expected a ", format, " (safetensors), found ", found...);
     };
     if (file.size() < 10) throw wrong(file.size(), " bytes");
     std::uint64_t length = 0;
@@ -73,7 +73,7 @@ void check_format(const std::map<std::string, std::string>& metadata, const std:
     const auto named = metadata.find("format");
     if (named == metadata.end() || named->second != format) {
         const std::string found = named == metadata.end() ? "another kind of file" : named->second;
-        throw InputError(message(source, ": expected a ", format, ", found '", found, "'"));
+        throw InputError(source, ": expected a ", format, ", found '", found, "'");
     }
     const auto version = metadata.find("version");
     const std::string found = version == metadata.end() ? "none" : version->second;
@@ -82,8 +82,8 @@ void check_format(const std::map<std::string, std::string>& metadata, const std:
         if (found == std::to_string(v)) return;
         known += (known.empty() ? "" : " or ") + std::to_string(v);
     }
-    throw InputError(message(source, ": expected a ", format, " of version ", known, ", found version '", found,
-                             "'; newer files require a newer version of sparsecrf"));
+    throw InputError(source, ": expected a ", format, " of version ", known, ", found version '", found,
+                     "'; newer files require a newer version of sparsecrf");
 }
 
 struct Entry {
@@ -94,7 +94,7 @@ struct Entry {
 
 Entry read_entry(const std::string& name, const Json& json, const std::string& source) {
     const auto wrong = [&](const auto&... what) {
-        return InputError(message(source, ": expected for array '", name, "' ", what...));
+        return InputError(source, ": expected for array '", name, "' ", what...);
     };
     const Json *dtype = json.find("dtype"), *shape = json.find("shape"), *offsets = json.find("data_offsets");
     if (dtype == nullptr || shape == nullptr || offsets == nullptr || json.items.size() != 3) {
@@ -123,8 +123,8 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
     const bool empty = std::find(made.array.shape.begin(), made.array.shape.end(), 0) != made.array.shape.end();
     for (const std::int64_t n : made.array.shape) size = empty ? 0 : n > kTooLarge / size ? kTooLarge : size * n;
     if (made.begin > made.end || made.end - made.begin != size || made.begin % item != 0) {
-        throw InputError(message(source, ": expected array '", name, "' in ", size, " aligned bytes, found bytes ",
-                                 made.begin, " to ", made.end));
+        throw InputError(source, ": expected array '", name, "' in ", size, " aligned bytes, found bytes ", made.begin,
+                         " to ", made.end);
     }
     return made;
 }
@@ -144,21 +144,21 @@ std::map<std::string, StoredArray> read_arrays(const Json& header, std::span<con
     std::int64_t at = 0;
     for (const Entry& entry : entries) {
         if (entry.end > size) {
-            throw InputError(message(source, ": expected at least ", entry.end, " bytes of arrays, found ", size,
-                                     ": the file is incomplete"));
+            throw InputError(source, ": expected at least ", entry.end, " bytes of arrays, found ", size,
+                             ": the file is incomplete");
         }
     }
     for (Entry& entry : entries) {
         if (entry.begin != at) {
-            throw InputError(message(source, ": expected array '", entry.name, "' at ", at, " of ", size,
-                                     " bytes, found it at ", entry.begin));
+            throw InputError(source, ": expected array '", entry.name, "' at ", at, " of ", size,
+                             " bytes, found it at ", entry.begin);
         }
         at = entry.end;
         entry.array.data =
             data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
         arrays.emplace(std::move(entry.name), std::move(entry.array));
     }
-    if (at != size) throw InputError(message(source, ": expected ", at, " bytes of arrays, found ", size));
+    if (at != size) throw InputError(source, ": expected ", at, " bytes of arrays, found ", size);
     return arrays;
 }
 
@@ -189,12 +189,11 @@ std::string StoredArray::described() const { return message(dtype, '[', joined(s
 std::span<const std::byte> Container::checked(const std::string& name, std::string_view dtype,
                                               std::int64_t length) const {
     const auto found = arrays.find(name);
-    if (found == arrays.end()) throw InputError(message(source, ": array ", name, " is missing"));
+    if (found == arrays.end()) throw InputError(source, ": array ", name, " is missing");
     const StoredArray& array = found->second;
     if (array.dtype != dtype || array.shape.size() != 1 || (length != kAny && array.shape[0] != length)) {
-        throw InputError(message(source, ": ", name, ": expected ", dtype, '[',
-                                 length == kAny ? "any length" : std::to_string(length), "], found ",
-                                 array.described()));
+        throw InputError(source, ": ", name, ": expected ", dtype, '[',
+                         length == kAny ? "any length" : std::to_string(length), "], found ", array.described());
     }
     return array.data;
 }
@@ -208,8 +207,8 @@ Container read_container(std::span<const std::byte> file, std::string source, st
     const auto stated = made.metadata.extract("digest");
     if (check == Check::structure) return made;
     if (stated.empty() || stated.mapped() != digest(made.metadata, made.arrays)) {
-        throw InputError(message(made.source, ": expected content with digest ",
-                                 stated.empty() ? "none" : stated.mapped(), ", found damaged content"));
+        throw InputError(made.source, ": expected content with digest ", stated.empty() ? "none" : stated.mapped(),
+                         ", found damaged content");
     }
     return made;
 }

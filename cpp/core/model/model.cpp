@@ -64,7 +64,7 @@ void Sequence::forget_token() {
 
 void Sequence::add(std::string_view text, double value) {
     if (const std::size_t at = utf8_error(text); at != std::string_view::npos) {
-        throw InputError(message("position ", n_tokens_, ": expected text in UTF-8, found byte ", hex_byte(text[at])));
+        throw InputError("position ", n_tokens_, ": expected text in UTF-8, found byte ", hex_byte(text[at]));
     }
     const std::size_t begin = tokens_.text.size();
     tokens_.text += text;
@@ -77,12 +77,12 @@ void Sequence::add_vector(std::span<const double> values) {
     const auto width = static_cast<std::size_t>(model_->vector_width());
     if (width == 0) throw InputError(where + ": found a vector, but this model does not use vectors");
     if (values.size() != width) {
-        throw InputError(message(where, ": expected a vector of ", width, " numbers, found ", values.size()));
+        throw InputError(where, ": expected a vector of ", width, " numbers, found ", values.size());
     }
     vectors_.resize(static_cast<std::size_t>(n_tokens_) * width);
     for (std::size_t j = 0; j < width; ++j) {
         if (!std::isfinite(values[j])) {
-            throw InputError(message(where, ", dense column ", j, ": expected a finite number, found ", values[j]));
+            throw InputError(where, ", dense column ", j, ": expected a finite number, found ", values[j]);
         }
         vectors_.push_back(static_cast<float>((values[j] - parts.mean[j]) * parts.scale[j]));
     }
@@ -107,19 +107,15 @@ void Sequence::check_token() const {
     const bool has_vector = vectors_.size() == static_cast<std::size_t>((n_tokens_ + 1) * model_->vector_width());
     if (has_vector && (lines == nullptr || (n_tokens_ > 0 && found == first))) return;
     const std::string where = message("position ", n_tokens_);
-    if (!has_vector) {
-        throw InputError(message(where, ": expected a vector of ", model_->vector_width(), " numbers, found none"));
-    }
-    if (found != first) {
-        throw InputError(message(where, ": expected ", first, " columns as at position 0, found ", found));
-    }
+    if (!has_vector) throw InputError(where, ": expected a vector of ", model_->vector_width(), " numbers, found none");
+    if (found != first) throw InputError(where, ": expected ", first, " columns as at position 0, found ", found);
     lines->check_columns(static_cast<std::int64_t>(found), where);
 }
 
 void Sequence::read_into(TokenEncoder& encoder) const {
     if (tokens_.entries.size() != tokens_.begin(static_cast<std::size_t>(n_tokens_))) {
-        throw InputError(message("position ", n_tokens_,
-                                 ": expected a finished token, found an unfinished one (call sparsecrf_end_token)"));
+        throw InputError("position ", n_tokens_,
+                         ": expected a finished token, found an unfinished one (call sparsecrf_end_token)");
     }
     encoder.begin();
     encoder.tokens() = tokens_;

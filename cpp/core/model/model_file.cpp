@@ -34,7 +34,7 @@ void check_names(const Map& found, const NameSet& expected, const char* what, co
     std::string names, wanted;
     for (const auto& [name, value] : found) names += (names.empty() ? "" : ", ") + name;
     for (const std::string& name : expected) wanted += (wanted.empty() ? "" : ", ") + name;
-    throw InputError(message(source, ": expected ", what, ' ', wanted, ", found ", names));
+    throw InputError(source, ": expected ", what, ' ', wanted, ", found ", names);
 }
 
 // Whether all numbers fit in a double, as Python requires.
@@ -53,14 +53,14 @@ Json metadata_json(const Container& file, const std::string& name) {
         if (!all_finite(made)) throw InputError("a number is not finite");
         return made;
     } catch (const InputError& error) {
-        throw InputError(message(file.source, ": expected JSON as ", name, ", found '", text.substr(0, 80), "' (",
-                                 error.what(), ")"));
+        throw InputError(file.source, ": expected JSON as ", name, ", found '", text.substr(0, 80), "' (", error.what(),
+                         ")");
     }
 }
 
 [[noreturn]] void wrong_kind(const Container& file, const char* expected, const std::string& name) {
-    throw InputError(
-        message(file.source, ": expected ", expected, " as ", name, ", found ", file.metadata.at(name).substr(0, 80)));
+    throw InputError(file.source, ": expected ", expected, " as ", name, ", found ",
+                     file.metadata.at(name).substr(0, 80));
 }
 
 std::shared_ptr<const Template> read_template(const std::string& record, const std::string& source) {
@@ -72,12 +72,9 @@ std::shared_ptr<const Template> read_template(const std::string& record, const s
     const bool good = text != nullptr && boundary != nullptr && json.items.size() == n && text->is(Json::Kind::text) &&
                       boundary->is(Json::Kind::text) && (bytes == nullptr || bytes->is(Json::Kind::boolean)) &&
                       (resources == nullptr || resources->is(Json::Kind::array));
-    if (!good) {
-        throw InputError(message(source, ": expected a template's text and boundary, found ", record.substr(0, 80)));
-    }
+    if (!good) throw InputError(source, ": expected a template's text and boundary, found ", record.substr(0, 80));
     if (boundary->text != "crf++" && boundary->text != "wapiti") {
-        throw InputError(
-            message(source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'"));
+        throw InputError(source, ": template: boundary: expected 'crf++' or 'wapiti', found '", boundary->text, "'");
     }
     const Dialect dialect = boundary->text == "wapiti" ? Dialect::wapiti : Dialect::crfpp;
     return std::make_shared<Template>(
@@ -91,7 +88,7 @@ std::shared_ptr<StringTable> read_strings(const Container& file, const std::stri
     try {
         return std::make_shared<StringTable>(bytes, offsets);
     } catch (const InputError& error) {
-        throw InputError(message(file.source, ": ", name, ": ", error.what()));
+        throw InputError(file.source, ": ", name, ": ", error.what());
     }
 }
 
@@ -102,7 +99,7 @@ std::vector<std::int32_t> read_narrow(const Container& file, const std::string& 
     out.reserve(wide.size());
     for (const std::int64_t x : wide) {
         if (x < std::numeric_limits<std::int32_t>::min() || x > std::numeric_limits<std::int32_t>::max()) {
-            throw InputError(message(file.source, ": ngrams: expected numbers below 2^31, found ", x));
+            throw InputError(file.source, ": ngrams: expected numbers below 2^31, found ", x);
         }
         out.push_back(static_cast<std::int32_t>(x));
     }
@@ -181,7 +178,7 @@ Compact read_compact(const Container& file) {
     try {
         made.numbers = unpack_numbers(steps, static_cast<std::int64_t>(made.w.size()));
     } catch (const InputError& error) {
-        throw InputError(message(file.source, ": features.steps: ", error.what()));
+        throw InputError(file.source, ": features.steps: ", error.what());
     }
     return made;
 }
@@ -191,7 +188,7 @@ std::shared_ptr<StringTable> read_front_coded(const Container& file) {
     try {
         return std::make_shared<StringTable>(unpack_names(bytes));
     } catch (const InputError& error) {
-        throw InputError(message(file.source, ": attributes.front: ", error.what()));
+        throw InputError(file.source, ": attributes.front: ", error.what());
     }
 }
 

@@ -29,11 +29,11 @@ std::string unpacked(const Json& record, const std::string& where) {
     try {
         const auto size = static_cast<std::size_t>(*record.find("bytes")->whole());
         const std::string packed = from_base64(record.find("content")->text);
-        if (size / kMostTimes > packed.size()) throw InputError(message(size, " bytes from ", packed.size()));
+        if (size / kMostTimes > packed.size()) throw InputError(size, " bytes from ", packed.size());
         return inflate(packed, size);
     } catch (const InputError& error) {
-        throw InputError(
-            message(where, ": expected the packed content of '", record.find("name")->text, "', found ", error.what()));
+        throw InputError(where, ": expected the packed content of '", record.find("name")->text, "', found ",
+                         error.what());
     }
 }
 
@@ -50,9 +50,8 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     hash.update(content);
     const std::string found = hash.hex_digest();
     if (found != record.find("sha256")->text) {
-        throw InputError(message(where,
-                                 ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 record.find("sha256")->text, ", found a different file"));
+        throw InputError(where, ": expected the file that the model was trained with, with the SHA-256 checksum ",
+                         record.find("sha256")->text, ", found a different file");
     }
     return std::make_shared<Resource>(name, known, std::move(content), where);
 }
@@ -61,8 +60,8 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
 
 #if defined(__EMSCRIPTEN__)
 std::string named_file(const std::string& path, const std::string& where, const std::string&) {
-    throw InputError(message(where, ": expected a model that contains the content, found the file ", path,
-                             ", which cannot be read here"));
+    throw InputError(where, ": expected a model that contains the content, found the file ", path,
+                     ", which cannot be read here");
 }
 #else
 std::string named_file(const std::string& path, const std::string& where, const std::string& model) {
@@ -72,12 +71,12 @@ std::string named_file(const std::string& path, const std::string& where, const 
     const bool moved = !std::filesystem::exists(path, ignored) && std::filesystem::exists(beside, ignored);
     try {
         if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-            throw InputError(message(where, ": expected ", path, " to be a regular file"));
+            throw InputError(where, ": expected ", path, " to be a regular file");
         }
         const FileMemory file(moved ? beside : std::filesystem::path(path), FileMemory::Kind::kCopy);
         return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
     } catch (const FileError& error) {
-        throw InputError(message(where, ": expected the file ", path, ", found none: ", error.what()));
+        throw InputError(where, ": expected the file ", path, ", found none: ", error.what());
     }
 }
 #endif

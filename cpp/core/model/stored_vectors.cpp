@@ -33,8 +33,8 @@ std::shared_ptr<const WordVectors> made(std::shared_ptr<const StringTable> words
                                         const std::string& source) {
     const std::int64_t window = *record.find("window")->whole(), n_dense = (width + 1) * (2 * window + 1);
     if (n_dense != static_cast<std::int64_t>(dense.mean.size())) {
-        throw InputError(message(source, ": vectors: expected vectors for ", dense.mean.size(), " dense columns",
-                                 ", found ", n_dense));
+        throw InputError(source, ": vectors: expected vectors for ", dense.mean.size(), " dense columns", ", found ",
+                         n_dense);
     }
     const auto own = std::make_shared<const std::vector<float>>(std::move(values));
     const auto first = [&](const std::vector<double>& of) {
@@ -63,8 +63,8 @@ std::shared_ptr<const WordVectors> stored_vectors(const Container& file, const J
     const auto found = file.arrays.find(kValues);
     const bool named = found == file.arrays.end();
     if (!is_record(record, named)) {
-        throw InputError(message(file.source, ": expected the record of word vectors, found ",
-                                 file.metadata.at("vectors").substr(0, 80)));
+        throw InputError(file.source, ": expected the record of word vectors, found ",
+                         file.metadata.at("vectors").substr(0, 80));
     }
     if (named) return nullptr;
     const auto offsets = file.numbers<std::int64_t>(kOffsets, "I64");
@@ -72,14 +72,13 @@ std::shared_ptr<const WordVectors> stored_vectors(const Container& file, const J
     const StoredArray& array = found->second;
     const std::int64_t n = static_cast<std::int64_t>(offsets.size()) - 1;
     if (array.dtype != "F32" || array.shape.size() != 2 || array.shape[0] != n) {
-        throw InputError(
-            message(file.source, ": ", kValues, ": expected F32[", n, ", any width], found ", array.described()));
+        throw InputError(file.source, ": ", kValues, ": expected F32[", n, ", any width], found ", array.described());
     }
     std::shared_ptr<const StringTable> words;
     try {
         words = std::make_shared<const StringTable>(bytes, offsets);
     } catch (const InputError& error) {
-        throw InputError(message(file.source, ": vectors: ", error.what()));
+        throw InputError(file.source, ": vectors: ", error.what());
     }
     const auto* first = reinterpret_cast<const float*>(array.data.data());
     return made(std::move(words), {first, first + array.data.size() / sizeof(float)}, array.shape[1], record, dense,
@@ -90,16 +89,15 @@ std::shared_ptr<const WordVectors> named_vectors(const Json& record, const Dense
                                                  const std::string& source) {
     const std::string& path = record.find("path")->text;
     if (!record.find("words")->is(Json::Kind::null)) {
-        throw InputError(message(source, ": vectors: expected vectors in the model or in a text file, found ", path,
-                                 ", which only Python can read"));
+        throw InputError(source, ": vectors: expected vectors in the model or in a text file, found ", path,
+                         ", which only Python can read");
     }
     const std::string content = named_file(path, source + ": vectors", source);
     Sha256 hash;
     hash.update(content);
     if (const std::string& expected = record.find("sha256")->text; hash.hex_digest() != expected) {
-        throw InputError(message(path,
-                                 ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                                 expected, ", found a different file"));
+        throw InputError(path, ": expected the file that the model was trained with, with the SHA-256 checksum ",
+                         expected, ", found a different file");
     }
     VectorText text(path, static_cast<std::int64_t>(content.size()), nullptr);
     text.add(content);

@@ -26,9 +26,9 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
     const std::string_view before = piece.substr(0, wrong);
     line += std::count(before.begin(), before.end(), '\n');
     const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 = 0
-    throw InputError(message(source, ", line ", line, ", byte ", wrong - line_start + 1, ": expected text",
-                             bytes ? "" : " in UTF-8", ", found ",
-                             wrong == nul ? "a NUL byte" : message("byte ", hex_byte(piece[wrong]))));
+    throw InputError(source, ", line ", line, ", byte ", wrong - line_start + 1, ": expected text",
+                     bytes ? "" : " in UTF-8", ", found ",
+                     wrong == nul ? "a NUL byte" : message("byte ", hex_byte(piece[wrong])));
 }
 
 std::string ColumnReader::where(std::int64_t line) const { return message(source_, ", line ", line); }
@@ -94,8 +94,8 @@ void ColumnReader::check_columns(std::int64_t found, std::int64_t line) {
     }
     if (found != n_columns_) {
         const std::string like = columns_from_ == 0 ? "" : message(" as in line ", columns_from_);
-        throw InputError(message(where(line), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns", like,
-                                 ", found ", found, kOneTokenALine));
+        throw InputError(where(line), ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns", like,
+                         ", found ", found, kOneTokenALine);
     }
 }
 
@@ -103,9 +103,8 @@ void ColumnReader::check_columns(std::int64_t found, std::int64_t line) {
 void ColumnReader::keep_needed(Rows& rows, std::size_t before) const {
     const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
     if (found < n_columns_) {
-        throw InputError(message(where(line_), ": expected at least ", n_columns_,
-                                 n_columns_ == 1 ? " column" : " columns", options_.labelled ? ", the label last" : "",
-                                 ", found ", found));
+        throw InputError(where(line_), ": expected at least ", n_columns_, n_columns_ == 1 ? " column" : " columns",
+                         options_.labelled ? ", the label last" : "", ", found ", found);
     }
     const HashedText last = rows.cells.back();
     rows.cells.resize(before + static_cast<std::size_t>(n_columns_));

@@ -50,7 +50,7 @@ std::uint32_t lookup3(std::string_view text) {
 
 }  // namespace
 
-void CrfsuiteModel::fail(const std::string& what) const { throw InputError(message(source_, ": ", what)); }
+void CrfsuiteModel::fail(const std::string& what) const { throw InputError(source_, ": ", what); }
 
 std::uint32_t CrfsuiteModel::u4(std::uint64_t at) const {
     if (at + 4 > data_.size()) fail(message("expected a number at byte ", at, ", found the end of the file"));

@@ -41,9 +41,8 @@ void CrfsuiteReader::open(std::string_view piece) {
     // Detects column files, which contain spaces but no TAB. A CRFsuite file without attributes contains neither.
     const bool blank = std::all_of(piece.begin(), piece.end(), is_blank);
     if (!blank && piece.find('\t') == std::string_view::npos && piece.find(' ') != std::string_view::npos) {
-        throw InputError(
-            message(source_, ", line ", line_,
-                    ": expected a label, a tab and attributes (CRFsuite's format), found spaces but no tab"));
+        throw InputError(source_, ", line ", line_,
+                         ": expected a label, a tab and attributes (CRFsuite's format), found spaces but no tab");
     }
     rest_ = line_ == 1 ? without_mark(piece) : piece;
 }
@@ -75,8 +74,7 @@ void CrfsuiteReader::add_item(Items& items, std::string_view line) const {
         const std::size_t end = std::min(line.find('\t', at), line.size());
         const std::string_view field = line.substr(at, end - at);
         if (first) {
-            if (field.empty())
-                throw InputError(message(source_, ", line ", line_, ": expected a label first, found none"));
+            if (field.empty()) throw InputError(source_, ", line ", line_, ": expected a label first, found none");
             items.labels.push_back(unescaped(field));
         } else if (!field.empty()) {
             add_attribute(items, field, at + 1);
@@ -96,9 +94,9 @@ void CrfsuiteReader::add_attribute(Items& items, std::string_view field, std::si
 double CrfsuiteReader::number(std::string_view text, std::size_t column) const {
     const std::optional<double> value = parse_number(text);
     if (value && std::abs(*value) <= kLargest) return *value;
-    throw InputError(message(source_, ", line ", line_, ", column ", column, ": expected a number ",
-                             value ? "of at most 1e100 in size" : "after ':' (write \\: for a colon in a name)",
-                             ", found '", utf8_prefix(text, 40), "'"));
+    throw InputError(source_, ", line ", line_, ", column ", column, ": expected a number ",
+                     value ? "of at most 1e100 in size" : "after ':' (write \\: for a colon in a name)", ", found '",
+                     utf8_prefix(text, 40), "'");
 }
 
 }  // namespace sparsecrf

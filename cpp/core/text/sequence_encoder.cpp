@@ -14,9 +14,8 @@ std::int64_t SequenceEncoder::n_needed(const Template& lines) const {
 void SequenceEncoder::check_word_column(std::int64_t n_observed, const std::string& where) const {
     const std::int64_t column = options_.words.column();
     if (!wants_words() || column < n_observed) return;
-    throw InputError(message(where, ": expected the words that have vectors in column ", column,
-                             " (counted from 0), found ", n_observed, n_observed == 1 ? " column" : " columns",
-                             " of observations"));
+    throw InputError(where, ": expected the words that have vectors in column ", column, " (counted from 0), found ",
+                     n_observed, n_observed == 1 ? " column" : " columns", " of observations");
 }
 
 void SequenceEncoder::read_words(const Rows& rows, std::int64_t n_observed) {
@@ -31,9 +30,9 @@ void SequenceEncoder::read_words(const Rows& rows, std::int64_t n_observed) {
 
 void SequenceEncoder::check_words(std::int64_t length) const {
     if (!wants_words() || static_cast<std::int64_t>(words_here_.size()) == length) return;
-    throw InputError(message(
+    throw InputError(
         "sequence ", builder_.n_seen(),
-        ": expected tokens that are words or rows of columns, so that vectors can be looked up, found other tokens"));
+        ": expected tokens that are words or rows of columns, so that vectors can be looked up, found other tokens");
 }
 
 Corpus SequenceEncoder::build(std::int64_t n_labels) {

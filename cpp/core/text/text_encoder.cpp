@@ -21,7 +21,7 @@ std::int32_t TextEncoder::label_set(std::string_view text) {
         end = text.find(between_labels_, begin);
         const std::string_view name = text.substr(begin, end == std::string_view::npos ? end : end - begin);
         if (name.empty() || name == missing_) {
-            throw InputError(message("expected labels on both sides of '", between_labels_, "', found '", text, "'"));
+            throw InputError("expected labels on both sides of '", between_labels_, "', found '", text, "'");
         }
         const std::int64_t id = labels_.id(name);
         all_known &= id != Names::kUnknown;
@@ -39,7 +39,7 @@ void TextEncoder::read_labels(const Rows& rows, const ColumnReader& reader) {
             labels_of_.push_back({rows.is_text ? label(name) : label(escaped({&name, 1}))});
         }
     } catch (const InputError& error) {
-        throw InputError(message(reader.where(rows.first_line + t), ": ", error.what()));
+        throw InputError(reader.where(rows.first_line + t), ": ", error.what());
     }
 }
 
@@ -102,7 +102,7 @@ void TextEncoder::add(const Items& items, std::string_view bias, const FeatureSe
         try {
             return {label(items.labels[t])};
         } catch (const InputError& error) {
-            throw InputError(message("the sequence at line ", items.first_line, ", position ", t, ": ", error.what()));
+            throw InputError("the sequence at line ", items.first_line, ", position ", t, ": ", error.what());
         }
     });
 }

@@ -127,8 +127,8 @@ void TokenEncoder::read_words(std::size_t first, std::size_t end) {
     for (std::size_t position = first; position < end; ++position) {
         const std::size_t n = tokens_.ends[position] - tokens_.begin(position);
         if (n != 1) {
-            throw InputError(message("sequence ", sequences_.builder().n_seen(), ", position ", position - first,
-                                     ": expected a word, whose vector can be looked up, found ", n, " attributes"));
+            throw InputError("sequence ", sequences_.builder().n_seen(), ", position ", position - first,
+                             ": expected a word, whose vector can be looked up, found ", n, " attributes");
         }
         sequences_.add_word(tokens_.name(tokens_.begin(position)));
     }

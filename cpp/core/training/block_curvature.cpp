@@ -227,7 +227,7 @@ void Oracle::block_curvature(const FeatureSet& features, std::span<const double>
                              int every, std::span<double> h) {
     check(features, w);
     check_places("block", features, block);
-    if (every < 1) throw InputError(message("block: expected a step of 1 or more, found ", every));
+    if (every < 1) throw InputError("block: expected a step of 1 or more, found ", every);
     std::fill(h.begin(), h.end(), 0.0);
     BlockCurvature(corpus_, plan_, features, block).sum(*prepare(features, w).potentials, every, threads_, h);
 }

@@ -41,8 +41,8 @@ std::vector<std::uint8_t> disjoint_groups(const Corpus& corpus) {
         each_attribute(corpus, t, [&](std::uint32_t x) { ++ptr[x + 1]; });
     std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
     if (corpus.n_tokens() > kMaxPositions) {
-        throw InputError(message("corpus: expected at most ", kMaxPositions, " tokens for this solver, found ",
-                                 corpus.n_tokens(), "; use the solver auto"));
+        throw InputError("corpus: expected at most ", kMaxPositions, " tokens for this solver, found ",
+                         corpus.n_tokens(), "; use the solver auto");
     }
     std::vector<std::uint32_t> positions(static_cast<std::size_t>(ptr.back()));
     std::vector<std::int64_t> next(ptr.begin(), ptr.end() - 1);

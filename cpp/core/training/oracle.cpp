@@ -31,8 +31,8 @@ void Oracle::check(const FeatureSet& features, std::span<const double> w) const 
 void Oracle::check_places(const char* what, const FeatureSet& features, std::span<const std::int64_t> places) {
     for (std::size_t k = 0; k < places.size(); ++k) {
         if (places[k] < 0 || places[k] >= features.size() || (k > 0 && places[k] <= places[k - 1])) {
-            throw InputError(
-                message(what, ": expected ascending feature indices below ", features.size(), ", found ", places[k]));
+            throw InputError(what, ": expected ascending feature indices below ", features.size(), ", found ",
+                             places[k]);
         }
     }
 }
@@ -173,7 +173,7 @@ double Oracle::expectations(const FeatureSet& features, std::span<const double> 
 
 Screen Oracle::screened(const FeatureSet& features, std::span<const double> w, double bound, const Masses* whole) {
     check(features, w);
-    if (!(bound > 0.0)) throw InputError(message("screening: expected a bound > 0, found ", bound));
+    if (!(bound > 0.0)) throw InputError("screening: expected a bound > 0, found ", bound);
     Prepared& of = prepare(features, w);
     release_sums(of);  // screening follows the last gradient over a set, so free its sums
     Screen screen(corpus_, plan_for(*of.potentials), features.parts.get(), bound, threads_, whole);
@@ -190,12 +190,12 @@ ShardSums Oracle::shard_sums(const FeatureSet& features, std::span<const double>
                              double fraction) {
     for (const std::vector<double>* mass : {&whole.unigram, &whole.start, &whole.inner}) {
         if (mass->size() != corpus_.n_attributes) {
-            throw InputError(message("masses of all shards: expected ", corpus_.n_attributes,
-                                     ", one per attribute, found ", mass->size()));
+            throw InputError("masses of all shards: expected ", corpus_.n_attributes, ", one per attribute, found ",
+                             mass->size());
         }
     }
     if (!(fraction > 0.0 && fraction <= 1.0)) {
-        throw InputError(message("screening: expected a fraction above 0 and at most 1, found ", fraction));
+        throw InputError("screening: expected a fraction above 0 and at most 1, found ", fraction);
     }
     return screened(features, w, bound, &whole).sums_above(fraction);
 }

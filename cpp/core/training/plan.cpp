@@ -127,9 +127,9 @@ void Plan::check_size(const Corpus& corpus, const Block& block) const {
     }
     const std::int64_t found = std::max({block.n_rows, unigrams, rest});
     if (found <= kMaxOccurrences) return;
-    throw InputError(message("sequence ", items[static_cast<std::size_t>(block.last_item) - 1].sequence,
-                             ": expected at most ", kMaxOccurrences, " occurrences of attributes in a sequence, found ",
-                             found, "; cut it into shorter sequences"));
+    throw InputError("sequence ", items[static_cast<std::size_t>(block.last_item) - 1].sequence, ": expected at most ",
+                     kMaxOccurrences, " occurrences of attributes in a sequence, found ", found,
+                     "; cut it into shorter sequences");
 }
 
 void Plan::index(const Corpus& corpus, Block& block) const {

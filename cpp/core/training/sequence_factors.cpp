@@ -194,9 +194,9 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
                                 std::span<double> G) {
     check(features, w);
     check_places("listed", features, listed);
-    if (!(options.rho2 > 0.0)) throw InputError(message("rho2: expected a number above 0, found ", options.rho2));
+    if (!(options.rho2 > 0.0)) throw InputError("rho2: expected a number above 0, found ", options.rho2);
     if (!options.centre.empty() && options.centre.size() != listed.size()) {
-        throw InputError(message("centre: expected ", listed.size(), " numbers, found ", options.centre.size()));
+        throw InputError("centre: expected ", listed.size(), " numbers, found ", options.centre.size());
     }
     if (corpus_.n_dense > 0 || !signs_agree()) {
         throw InputError("one factor per sequence: not supported with vectors, negative values or missing labels");

@@ -19,7 +19,7 @@ std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string
     }
     if (format == "jsonl") return std::make_unique<JsonReader>(piece, field);
     if (format == "conllu") return std::make_unique<ConlluReader>(piece, field);
-    throw InputError(message("format: expected documents, jsonl or conllu, found ", format));
+    throw InputError("format: expected documents, jsonl or conllu, found ", format);
 }
 
 }  // namespace sparsecrf

@@ -46,7 +46,7 @@ Resource::Kind Resource::kind_named(std::string_view name, std::string_view wher
     for (int k = 0; k < static_cast<int>(std::size(kKinds)); ++k) {
         if (name == kKinds[k]) return static_cast<Kind>(k);
     }
-    throw InputError(message(where, ": expected lexicon, clusters or classes, found '", utf8_prefix(name, 40), "'"));
+    throw InputError(where, ": expected lexicon, clusters or classes, found '", utf8_prefix(name, 40), "'");
 }
 
 Resource::Resource(std::string name, Kind kind, std::string content, const std::string& source)
@@ -56,8 +56,8 @@ Resource::Resource(std::string name, Kind kind, std::string content, const std::
                c == '.';
     };
     if (name_.empty() || !std::all_of(name_.begin(), name_.end(), may_name)) {
-        throw InputError(message(source, ": expected a name of ASCII letters, digits, '_', '-' and '.', found '",
-                                 utf8_prefix(name_, 40), "'"));
+        throw InputError(source, ": expected a name of ASCII letters, digits, '_', '-' and '.', found '",
+                         utf8_prefix(name_, 40), "'");
     }
     check_text(content_, source, 1);
     read(source);
@@ -71,7 +71,7 @@ void Resource::read(const std::string& source) {
         if (std::all_of(line.begin(), line.end(), is_blank)) continue;
         add_line(line, message(source, ", line ", number), cells);
     }
-    if (entries_.empty()) throw InputError(message(source, ": expected ", file_of(kind_), ", found none"));
+    if (entries_.empty()) throw InputError(source, ": expected ", file_of(kind_), ", found none");
     n_entries_ = static_cast<std::int64_t>(entries_.size());
 }
 
@@ -82,17 +82,17 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
     const auto found = static_cast<std::int64_t>(cells.size());
     const auto quoted = [&] { return message("'", utf8_prefix(line, 60), "'"); };
     const bool fits = kind_ == Kind::lexicon ? found <= 2 : found == 2 || (kind_ == Kind::clusters && found == 3);
-    if (!fits) throw InputError(message(where, ": expected ", file_of(kind_), ", found ", quoted()));
+    if (!fits) throw InputError(where, ": expected ", file_of(kind_), ", found ", quoted());
     if (n_columns_ == 0) n_columns_ = found;
     if (found != n_columns_) {
-        throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                                 " as in the lines before, found ", found, ": ", quoted()));
+        throw InputError(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
+                         " as in the lines before, found ", found, ": ", quoted());
     }
     if (std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); })) {
-        throw InputError(message(where, ": expected text in every column, found an empty one: ", quoted()));
+        throw InputError(where, ": expected text in every column, found an empty one: ", quoted());
     }
     if (found == 3 && !is_count(cells[2])) {
-        throw InputError(message(where, ": expected a count in the third column, found ", quoted()));
+        throw InputError(where, ": expected a count in the third column, found ", quoted());
     }
     const std::string_view words = found == 3 ? cells[1] : cells[0];
     const std::string_view c = found == 3 ? cells[0] : found == 2 ? cells[1] : std::string_view();

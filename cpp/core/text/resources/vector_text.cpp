@@ -55,8 +55,8 @@ void VectorText::wrong_width(std::string_view line, std::size_t found) const {
     const std::string expected = width_ > 0 ? std::to_string(width_) : "some";
     const char* hint =
         utf8_error(line) == line.npos ? "" : "; it is not UTF-8 text: save files in word2vec's binary format as text";
-    throw InputError(message(where(), ": expected a word and ", expected, " numbers, found ", found,
-                             found == 1 ? " number" : " numbers", hint));
+    throw InputError(where(), ": expected a word and ", expected, " numbers, found ", found,
+                     found == 1 ? " number" : " numbers", hint);
 }
 
 void VectorText::add(std::string_view piece) {
@@ -115,13 +115,13 @@ void VectorText::keep() {
     for (std::size_t j = numbers_.size(); j-- > 0;) {
         const auto value = parse_number(numbers_[j]);
         if (!value) {
-            throw InputError(
-                message(where(), ": expected numbers after '", shown(word_), "', found '", shown(numbers_[j]), "'"));
+            throw InputError(where(), ": expected numbers after '", shown(word_), "', found '", shown(numbers_[j]),
+                             "'");
         }
         values_.push_back(static_cast<float>(*value));
         if (!std::isfinite(values_.back())) {
-            throw InputError(message(where(), ", number ", numbers_.size() - j, ": expected a finite number, found ",
-                                     shown(numbers_[j])));
+            throw InputError(where(), ", number ", numbers_.size() - j, ": expected a finite number, found ",
+                             shown(numbers_[j]));
         }
     }
 }

@@ -70,13 +70,13 @@ void WordClusters::add(const std::vector<std::string_view>& sentence) {
 
 void WordClusters::begin(std::int64_t n_classes, std::int64_t min_count) {
     if (begun_) throw InputError("clusters: begin() may be called only once");
-    if (n_classes < 1) throw InputError(message("clusters: expected at least 1 cluster, found ", n_classes));
+    if (n_classes < 1) throw InputError("clusters: expected at least 1 cluster, found ", n_classes);
     for (std::uint32_t id = 0; id < table_.size(); ++id) {
         if (counts_[id] >= min_count) words_.push_back(id);
     }
     if (words_.empty()) {
-        throw InputError(message("text: expected words that occur at least ", min_count,
-                                 min_count == 1 ? " time" : " times", ", found none"));
+        throw InputError("text: expected words that occur at least ", min_count, min_count == 1 ? " time" : " times",
+                         ", found none");
     }
     std::stable_sort(words_.begin(), words_.end(), [&](auto a, auto b) { return counts_[a] > counts_[b]; });
     number_.assign(table_.size(), static_cast<std::int32_t>(n_words()) + 1);

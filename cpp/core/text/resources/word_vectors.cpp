@@ -18,14 +18,13 @@ WordVectors::WordVectors(std::shared_ptr<const StringTable> words, std::span<con
       window_(window),
       column_(column) {
     if (mean_.empty() || scale_.size() != mean_.size() || values_.size() != words_->size() * (mean_.size() - 1)) {
-        throw InputError(message("vectors: expected ", words_->size(),
-                                 " rows of numbers, a mean and a scale for each and "
-                                 "for words without a vector, found ",
-                                 values_.size(), " numbers, ", mean_.size(), " means, ", scale_.size(), " scales"));
+        throw InputError("vectors: expected ", words_->size(),
+                         " rows of numbers, a mean and a scale for each and "
+                         "for words without a vector, found ",
+                         values_.size(), " numbers, ", mean_.size(), " means, ", scale_.size(), " scales");
     }
     if (window_ < 0 || column_ < 0) {
-        throw InputError(
-            message("vectors: expected a window and a column of 0 or more, found ", window_, " and ", column_));
+        throw InputError("vectors: expected a window and a column of 0 or more, found ", window_, " and ", column_);
     }
 }
 
@@ -45,7 +44,7 @@ void WordVectors::write(std::int32_t row, float* out) const {
         return;
     }
     if (row < 0 || static_cast<std::uint32_t>(row) >= words_->size()) {
-        throw InputError(message("vectors: expected rows below ", words_->size(), ", found ", row));
+        throw InputError("vectors: expected rows below ", words_->size(), ", found ", row);
     }
     const float* const v = values_.data() + static_cast<std::size_t>(row) * d;
     for (std::size_t j = 0; j < d; ++j) out[j] = static_cast<float>((v[j] - mean_[j]) * scale_[j]);
@@ -55,8 +54,7 @@ Corpus WordVectors::added_to(const Corpus& corpus, std::span<const std::int32_t>
                              const StringTable& attributes) const {
     const std::int64_t d = n_dense();
     if (static_cast<std::int64_t>(rows.size()) != corpus.n_tokens()) {
-        throw InputError(
-            message("vectors: expected a row for each of ", corpus.n_tokens(), " tokens, found ", rows.size()));
+        throw InputError("vectors: expected a row for each of ", corpus.n_tokens(), " tokens, found ", rows.size());
     }
     std::vector<float> values(static_cast<std::size_t>(corpus.n_tokens() * d), 0.0f);
     for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {

@@ -16,8 +16,7 @@ void check_distinct(const Template::Resources& resources) {
     for (std::size_t k = 0; k < resources.size(); ++k) {
         for (std::size_t j = 0; j < k; ++j) {
             if (resources[j]->name() != resources[k]->name()) continue;
-            throw InputError(
-                message("resources: expected different names, found two resources called ", resources[k]->name()));
+            throw InputError("resources: expected different names, found two resources called ", resources[k]->name());
         }
     }
 }
@@ -35,8 +34,7 @@ struct Template::Parser {
     [[noreturn]] void fail(const std::string& expected, std::size_t where) const {
         const std::string found =
             where < line.size() ? message("'", utf8_prefix(line.substr(where), 12), "'") : "the end of the line";
-        throw InputError(
-            message(source, ", line ", number, ", column ", where + 1, ": expected ", expected, ", found ", found));
+        throw InputError(source, ", line ", number, ", column ", where + 1, ": expected ", expected, ", found ", found);
     }
     void skip_blanks() {
         while (at < line.size() && is_blank(line[at])) ++at;
@@ -70,9 +68,7 @@ struct Template::Parser {
         if (at >= line.size()) fail("'\"' to close the regular expression", line.size());
         std::optional<Regex::Error> error;
         Regex made(line.substr(start, at - start), error, out.bytes_);
-        if (error) {
-            throw InputError(message(source, ", line ", number, ", column ", start + error->at + 1, ": ", error->what));
-        }
+        if (error) throw InputError(source, ", line ", number, ", column ", start + error->at + 1, ": ", error->what);
         ++at;
         out.regexes_.push_back(std::move(made));
         return static_cast<std::int64_t>(out.regexes_.size()) - 1;
@@ -234,13 +230,12 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
         }
         if (!line.empty()) Parser{*this, source, number, line}.parse();
     }
-    if (lines_.empty())
-        throw InputError(message(source, ": expected at least one line U..., B..., T... or *..., found none"));
+    if (lines_.empty()) throw InputError(source, ": expected at least one line U..., B..., T... or *..., found none");
     for (const auto& resource : resources_) {
         const auto uses = [&](const WordFunction& function) { return function.resource == resource; };
         if (std::any_of(functions_.begin(), functions_.end(), uses)) continue;
-        throw InputError(message("resource ", resource->name(), ": expected a line with %d[0,0,", resource->name(),
-                                 "] in the template (", source, "), found none"));
+        throw InputError("resource ", resource->name(), ": expected a line with %d[0,0,", resource->name(),
+                         "] in the template (", source, "), found none");
     }
     for (const WordFunction& function : functions_) {
         if (function.resource != nullptr) function.resource->prepare(function.lower);
@@ -250,19 +245,19 @@ Template::Template(std::string text, Dialect dialect, const std::string& source,
 void Template::check_columns(std::int64_t available, const std::string& where) const {
     if (available >= n_columns_) return;
     if (available == 0) {
-        throw InputError(message(where, ": expected ", n_columns_ + 1,
-                                 " or more columns, with the label in the last one, found 1 ",
-                                 "(columns are separated by spaces or tabs)"));
+        throw InputError(where, ": expected ", n_columns_ + 1,
+                         " or more columns, with the label in the last one, found 1 ",
+                         "(columns are separated by spaces or tabs)");
     }
-    throw InputError(message(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns",
-                             " of observations (", widest_, "), found ", available));
+    throw InputError(where, ": expected ", n_columns_, n_columns_ == 1 ? " column" : " columns", " of observations (",
+                     widest_, "), found ", available);
 }
 
 void Template::check_is_text(const Rows& rows, const std::string& where) const {
     if (rows.is_text || bytes_ || (regexes_.empty() && functions_.empty())) return;
     const std::string_view what = regexes_.empty() ? "macros" : "regular expressions";
-    throw InputError(message(where, ": expected text in UTF-8, because ", what,
-                             " of the template read characters, found other bytes"));
+    throw InputError(where, ": expected text in UTF-8, because ", what,
+                     " of the template read characters, found other bytes");
 }
 
 }  // namespace sparsecrf

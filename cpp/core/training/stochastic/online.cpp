@@ -12,12 +12,10 @@ namespace sparsecrf {
 namespace {
 
 void check(const Online::Options& options) {
-    if (options.type < 0 || options.type > 2) {
-        throw InputError(message("type: expected 0, 1 or 2, found ", options.type));
-    }
+    if (options.type < 0 || options.type > 2) throw InputError("type: expected 0, 1 or 2, found ", options.type);
     if (!(options.c > 0.0 && options.variance > 0.0 && options.gamma > 0.0)) {
-        throw InputError(message("c, variance and gamma: expected numbers above 0, found ", options.c, ", ",
-                                 options.variance, " and ", options.gamma));
+        throw InputError("c, variance and gamma: expected numbers above 0, found ", options.c, ", ", options.variance,
+                         " and ", options.gamma);
     }
 }
 
@@ -64,16 +62,14 @@ void Online::check_corpus() {
     std::int64_t seen = -1;  // a position whose lists were checked
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
-            if (!is_known(corpus_.labels[t])) {
-                throw InputError(message(corpus_.where(t), ": expected a label, found none"));
-            }
+            if (!is_known(corpus_.labels[t])) throw InputError(corpus_.where(t), ": expected a label, found none");
             if (t == corpus_.offsets[i]) continue;
             if (seen >= 0 && corpus_.base[t] == corpus_.base[seen] && corpus_.rest[t] == corpus_.rest[seen]) continue;
             const std::vector<Attribute> found = corpus_.bigram_attributes(t);
             if (seen >= 0 || found.size() != 1 || found[0].value != 1.0 ||
                 features_.n_bigram() != static_cast<std::int64_t>(features_.bigram_pairs_of(found[0].id).size())) {
-                throw InputError(message(corpus_.where(t), ": expected plain transitions for online learning, found ",
-                                         found.size(), " bigram attributes"));
+                throw InputError(corpus_.where(t), ": expected plain transitions for online learning, found ",
+                                 found.size(), " bigram attributes");
             }
             seen = t;
         }
@@ -91,8 +87,7 @@ double Online::run(std::span<const std::int64_t> sequences) {
     double loss = 0.0;
     for (const std::int64_t i : sequences) {
         if (i < 0 || i >= corpus_.n_sequences()) {
-            throw InputError(
-                message("sequences: expected numbers from 0 to ", corpus_.n_sequences() - 1, ", found ", i));
+            throw InputError("sequences: expected numbers from 0 to ", corpus_.n_sequences() - 1, ", found ", i);
         }
         if (corpus_.length(i) == 0) continue;
         decode(i);

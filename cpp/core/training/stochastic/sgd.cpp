@@ -43,8 +43,7 @@ std::vector<std::span<const Item>> Sgd::items_of(std::span<const std::int64_t> s
     found.reserve(sequences.size());
     for (const std::int64_t i : sequences) {
         if (i < 0 || i >= corpus_.n_sequences()) {
-            throw InputError(
-                message("sequences: expected numbers from 0 to ", corpus_.n_sequences() - 1, ", found ", i));
+            throw InputError("sequences: expected numbers from 0 to ", corpus_.n_sequences() - 1, ", found ", i);
         }
         const auto first = static_cast<std::size_t>(first_item_[static_cast<std::size_t>(i)]);
         const auto end = static_cast<std::size_t>(first_item_[static_cast<std::size_t>(i) + 1]);
@@ -62,14 +61,14 @@ double Sgd::run(const FeatureSet& features, std::span<double> w, std::span<doubl
     if (items.empty()) return u;
     const auto n = static_cast<double>(counting_.size());
     if (!(options.eta0 > 0.0 && options.eta0 * options.rho2 < n)) {
-        throw InputError(message("eta0: expected a number above 0 with eta0 rho2 < N = ", counting_.size(), ", found ",
-                                 options.eta0));
+        throw InputError("eta0: expected a number above 0 with eta0 rho2 < N = ", counting_.size(), ", found ",
+                         options.eta0);
     }
     if (options.at_once < 1 || options.at_once > kMostAtOnce) {
-        throw InputError(message("at_once: expected 1 to ", kMostAtOnce, " steps, found ", options.at_once));
+        throw InputError("at_once: expected 1 to ", kMostAtOnce, " steps, found ", options.at_once);
     }
     if (!(options.order_factor >= 1.0 && std::isfinite(options.order_factor))) {
-        throw InputError(message("order_factor: expected a finite number >= 1, found ", options.order_factor));
+        throw InputError("order_factor: expected a finite number >= 1, found ", options.order_factor);
     }
     const auto most = static_cast<std::size_t>(options.at_once);
     SgdStep step(corpus_, plan_, features, w, kernel_, most, threads_, options.order_factor);
