@@ -5,12 +5,10 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/base/error.hpp"
 

@@ -1,11 +1,9 @@
 #include "core/corpus/features.hpp"
-#include "core/base/thread_pool.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <tuple>

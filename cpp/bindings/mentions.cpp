@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
-#include <string>
 #include <string_view>
 #include <vector>
 

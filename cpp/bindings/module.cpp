@@ -10,7 +10,6 @@
 #include "core/base/simulated_team.hpp"
 #include "core/base/usable_memory.hpp"
 #include "core/simd/kernels.hpp"
-#include "gil.hpp"
 
 namespace nb = nanobind;
 using namespace sparsecrf;

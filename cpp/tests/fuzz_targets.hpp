@@ -166,7 +166,7 @@ inline void unpacked(std::string_view packed) { inflate(packed, 1 << 20); }
 inline void json(std::string_view text) {
     const Json made = parse_json(text);
     std::string ascii;
-    for (const std::string& name : made.names) append_json_ascii(name, ascii);
+    for (const std::string& name : made.names) append_json(name, true, ascii);
     for (std::size_t k = 0; k < made.names.size(); ++k) {
         if (made.find(made.names[k]) != &made.items[k]) throw std::logic_error("another member of this name");
     }

@@ -9,7 +9,6 @@
 #include <functional>
 #include <thread>
 
-#include "core/base/error.hpp"
 #include "core/base/in_turns.hpp"
 #include "core/base/parallel.hpp"
 #include "core/training/oracle.hpp"

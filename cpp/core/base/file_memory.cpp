@@ -5,8 +5,6 @@
 #include <limits>
 #include <system_error>
 
-#include "core/base/error.hpp"
-
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>

@@ -192,7 +192,7 @@ Json parse_json(std::string_view text) {
     return Parser(text).whole();
 }
 
-void append_json_ascii(std::string_view utf8, std::string& out) {
+void append_json(std::string_view utf8, bool ascii, std::string& out) {
     constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
     const auto append_escape = [&](unsigned unit) {
         constexpr char kHex[] = "0123456789abcdef";
@@ -203,10 +203,9 @@ void append_json_ascii(std::string_view utf8, std::string& out) {
     while (!utf8.empty()) {
         const Utf8Character c = utf8_first(utf8);
         if (const std::size_t k = kSpecial.find(utf8[0]); k != std::string_view::npos) {
-            out += '\\';
-            out += kLetters[k];
-        } else if (c.code >= 0x20 && c.code < 0x7F) {
-            out += utf8[0];
+            out += {'\\', kLetters[k]};
+        } else if (c.code >= 0x20 && (c.code < 0x7F || !ascii)) {
+            out += utf8.substr(0, c.length);
         } else if (c.code < 0x10000) {
             append_escape(static_cast<unsigned>(c.code));
         } else {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sparsecrf {
@@ -30,7 +29,7 @@ struct Json {
 // Throws InputError at the first error, with its description and byte offset.
 Json parse_json(std::string_view text);
 
-// Appends the string as Python's json.dumps writes it, in ASCII.
-void append_json_ascii(std::string_view utf8, std::string& out);
+// Appends the string as Python's json.dumps writes it; ascii: with other characters escaped.
+void append_json(std::string_view utf8, bool ascii, std::string& out);
 
 }  // namespace sparsecrf

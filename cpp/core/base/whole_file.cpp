@@ -5,8 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/error.hpp"
-
 #ifdef _WIN32
 #include <io.h>
 #else

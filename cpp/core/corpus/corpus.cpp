@@ -1,6 +1,5 @@
 #include "core/corpus/corpus.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <utility>

@@ -11,7 +11,6 @@
 #include <type_traits>
 
 #include "core/base/error.hpp"
-#include "core/base/file_memory.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/utf8.hpp"
 #include "core/base/whole_file.hpp"

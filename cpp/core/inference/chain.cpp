@@ -7,7 +7,6 @@
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
 #include "core/base/parallel.hpp"
-#include "core/inference/decode.hpp"
 #include "core/inference/recursion.hpp"
 
 namespace sparsecrf {

@@ -1,7 +1,6 @@
 // Forward and backward quantities of one sequence.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

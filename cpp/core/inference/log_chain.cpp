@@ -1,7 +1,6 @@
 #include "core/inference/log_chain.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"

@@ -1,9 +1,7 @@
 #include "core/inference/recursion.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
 
 namespace sparsecrf {

@@ -6,7 +6,6 @@
 #include "core/base/error.hpp"
 #include "core/base/json.hpp"
 #include "core/base/sha256.hpp"
-#include "core/base/utf8.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -169,9 +168,9 @@ std::string digest(const std::map<std::string, std::string>& metadata,
     std::string text = "{";
     for (const auto& [name, value] : metadata) {
         if (text.size() > 1) text += ", ";
-        append_json_ascii(name, text);
+        append_json(name, true, text);
         text += ": ";
-        append_json_ascii(value, text);
+        append_json(value, true, text);
     }
     Sha256 hash;
     hash.update(text + "}");

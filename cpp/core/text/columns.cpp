@@ -1,6 +1,5 @@
 #include "core/text/columns.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/base/error.hpp"

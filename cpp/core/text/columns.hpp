@@ -1,6 +1,7 @@
 // Column files: one token per line, columns separated by spaces or tabs, a blank line between sequences.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -102,6 +103,11 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
 std::string escaped(std::span<const std::string_view> parts);
 
 inline char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Whether the text is a number in decimal digits.
+inline bool is_number(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // The text without a leading byte order mark.
@@ -122,6 +128,16 @@ void each_column(std::string_view line, Use use) {
         use(std::string_view(start, static_cast<std::size_t>(p - start)));
     }
 }
+// Calls use(field) for each field of a line; tabs separate fields, which may be empty.
+template <class Use>
+void each_field(std::string_view line, Use use) {
+    for (std::size_t begin = 0; begin <= line.size();) {
+        const std::size_t end = std::min(line.find('\t', begin), line.size());
+        use(line.substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
+
 // Appends the columns of a line.
 void split_columns(std::string_view line, std::vector<std::string_view>& cells);
 

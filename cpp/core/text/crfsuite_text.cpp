@@ -69,18 +69,15 @@ void CrfsuiteReader::add_item(Items& items, std::string_view line) const {
         items.weight = number(line.substr(kWeight.size()), kWeight.size() + 1);
         return;
     }
-    std::size_t at = 0;
-    for (bool first = true; at <= line.size(); first = false) {
-        const std::size_t end = std::min(line.find('\t', at), line.size());
-        const std::string_view field = line.substr(at, end - at);
-        if (first) {
+    each_field(line, [&](std::string_view field) {
+        const auto at = static_cast<std::size_t>(field.data() - line.data());
+        if (at == 0) {
             if (field.empty()) throw InputError(source_, ", line ", line_, ": expected a label first, found none");
             items.labels.push_back(unescaped(field));
         } else if (!field.empty()) {
             add_attribute(items, field, at + 1);
         }
-        at = end + 1;
-    }
+    });
     items.ptr.push_back(static_cast<std::int64_t>(items.attributes.size()));
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/base/compensated_sum.hpp"
 #include "core/base/error.hpp"
-#include "core/base/parallel.hpp"
 #include "core/base/trim.hpp"
 #include "core/inference/recursion.hpp"
 

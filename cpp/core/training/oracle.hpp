@@ -15,7 +15,6 @@
 #include "core/training/families/family.hpp"
 #include "core/training/plan.hpp"
 #include "core/training/screening/screen.hpp"
-#include "core/training/unigram_index.hpp"
 #include "core/training/value_sizes.hpp"
 
 namespace sparsecrf {

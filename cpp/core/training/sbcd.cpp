@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/error.hpp"
 #include "core/base/parallel.hpp"
 #include "core/training/quadratic/quadratic.hpp"
 

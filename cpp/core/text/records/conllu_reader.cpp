@@ -5,10 +5,6 @@
 namespace sparsecrf {
 namespace {
 
-bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // 3-4 or 3.1
 bool is_no_word(std::string_view number) {
     const std::size_t at = number.find_first_of("-.");
@@ -44,11 +40,7 @@ bool ConlluReader::add_line(std::string_view line, Rows& rows) {
         return true;
     }
     cells_.clear();
-    for (std::size_t begin = 0; begin <= line.size();) {
-        const std::size_t end = std::min(line.find('\t', begin), line.size());
-        cells_.push_back(line.substr(begin, end - begin));
-        begin = end + 1;
-    }
+    each_field(line, [&](std::string_view cell) { cells_.push_back(cell); });
     if (cells_.size() != kColumns) return false;
     if (is_no_word(cells_[0])) {
         lines_.push_back({line, false, {}, {}, {}});

@@ -2,28 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 
 namespace sparsecrf {
 namespace {
-
-// Like Python: escapes only quotes, backslashes and control characters.
-void append_json(std::string_view text, std::string& out) {
-    constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
-    out += '"';
-    for (const char c : text) {
-        if (const std::size_t k = kSpecial.find(c); k != kSpecial.npos) {
-            out += {'\\', kLetters[k]};
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            out += {'\\', 'u', '0', '0', c < 0x10 ? '0' : '1', "0123456789abcdef"[c & 15]};
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Objects with more keys are left to Python, because each key is compared with all previous ones.
 constexpr std::size_t kMostKeys = 256;
@@ -51,7 +34,7 @@ RecordReader::Found JsonReader::next(Rows& rows) {
 
 std::string JsonReader::written(std::string_view label) const {
     std::string out;
-    append_json(label, out);
+    append_json(label, false, out);
     return out;
 }
 
@@ -59,7 +42,7 @@ void JsonReader::write(std::span<const std::string> names, std::span<const std::
     out.append(text_, 0, before_);
     if (!has_key_) {
         out += ", ";
-        append_json(key_, out);
+        append_json(key_, false, out);
         out += ": ";
     }
     out += '[';
@@ -69,33 +52,22 @@ void JsonReader::write(std::span<const std::string> names, std::span<const std::
     }
     out += ']';
     out.append(text_, before_);
-    out += "}\n";
+    out += '\n';
 }
 
 bool JsonReader::record(Rows& rows) {
-    text_ = "{";
+    text_.clear();
     decoded_.clear();
     has_key_ = false;
     bool has_tokens = false;
-    std::vector<std::string_view> keys;
     skip_blanks();
-    if (!take('{')) return false;
-    do {
-        if (!keys.empty()) text_ += ", ";
-        std::string_view key;
-        skip_blanks();
-        if (!string(key) || !is_new(keys, key)) return false;
+    const auto of_record = [&](std::string_view key) {
         has_tokens = has_tokens || key == "tokens";
-        skip_blanks();
-        if (!take(':')) return false;
-        text_ += ": ";
-        skip_blanks();
-        if (!field(key, rows)) return false;
-        skip_blanks();
-    } while (take(','));
-    if (!take('}')) return false;
+        return field(key, rows);
+    };
+    if (!object(of_record)) return false;
     skip_blanks();
-    if (!has_key_) before_ = text_.size();
+    if (!has_key_) before_ = text_.size() - 1;
     return at_ == end_ && has_tokens;
 }
 
@@ -113,26 +85,14 @@ bool JsonReader::field(std::string_view key, Rows& rows) {
 }
 
 bool JsonReader::tokens(Rows& rows) {
-    if (!take('[')) return false;
-    text_ += '[';
-    skip_blanks();
-    if (take(']')) {
-        text_ += ']';
-        return true;
-    }
-    do {
-        if (rows.length > 0) text_ += ", ";
-        skip_blanks();
+    return list('[', ']', [&] {
         const std::size_t before = rows.cells.size();
         if (!row(rows)) return false;
         const auto found = static_cast<std::int64_t>(rows.cells.size() - before);
         if (rows.length == 0) rows.n_columns = found;
-        if (found != rows.n_columns) return false;
         ++rows.length;
-        skip_blanks();
-    } while (take(','));
-    text_ += ']';
-    return take(']');
+        return found > 0 && found == rows.n_columns;
+    });
 }
 
 bool JsonReader::row(Rows& rows) {
@@ -142,25 +102,16 @@ bool JsonReader::row(Rows& rows) {
         rows.add_cell(text);
         return true;
     };
-    if (!take('[')) return cell();
-    text_ += '[';
-    for (bool first = true; first || take(','); first = false) {
-        if (!first) text_ += ", ";
-        skip_blanks();
-        if (!cell()) return false;
-        skip_blanks();
-    }
-    text_ += ']';
-    return take(']');
+    return at_ < end_ && *at_ == '[' ? list('[', ']', cell) : cell();
 }
 
 bool JsonReader::value(int depth) {
     if (at_ == end_ || depth > kDeepest) return false;
     switch (*at_) {
         case '{':
-            return object(depth);
+            return object([&](std::string_view) { return value(depth + 1); });
         case '[':
-            return array(depth);
+            return list('[', ']', [&] { return value(depth + 1); });
         case 't':
             return word("true");
         case 'f':
@@ -176,44 +127,36 @@ bool JsonReader::value(int depth) {
     }
 }
 
-bool JsonReader::object(int depth) {
-    ++at_;
-    text_ += '{';
+template <class Value>
+bool JsonReader::object(Value value) {
     std::vector<std::string_view> keys;
-    skip_blanks();
-    if (!take('}')) {
-        do {
-            if (!keys.empty()) text_ += ", ";
-            std::string_view key;
-            skip_blanks();
-            if (!string(key) || !is_new(keys, key)) return false;
-            skip_blanks();
-            if (!take(':')) return false;
-            text_ += ": ";
-            skip_blanks();
-            if (!value(depth + 1)) return false;
-            skip_blanks();
-        } while (take(','));
-        if (!take('}')) return false;
-    }
-    text_ += '}';
-    return true;
+    return list('{', '}', [&] {
+        std::string_view key;
+        if (!string(key) || !is_new(keys, key)) return false;
+        skip_blanks();
+        if (!take(':')) return false;
+        text_ += ": ";
+        skip_blanks();
+        return value(key);
+    });
 }
 
-bool JsonReader::array(int depth) {
-    ++at_;
-    text_ += '[';
+template <class Element>
+bool JsonReader::list(char open, char close, Element element) {
+    if (!take(open)) return false;
+    text_ += open;
     skip_blanks();
-    if (!take(']')) {
-        for (bool first = true; first || take(','); first = false) {
-            if (!first) text_ += ", ";
+    if (!take(close)) {
+        const std::size_t begin = text_.size();
+        do {
+            if (text_.size() > begin) text_ += ", ";
             skip_blanks();
-            if (!value(depth + 1)) return false;
+            if (!element()) return false;
             skip_blanks();
-        }
-        if (!take(']')) return false;
+        } while (take(','));
+        if (!take(close)) return false;
     }
-    text_ += ']';
+    text_ += close;
     return true;
 }
 
@@ -262,7 +205,7 @@ bool JsonReader::decode(const char* begin, std::string_view& value) {
     }
     if (!take('"')) return false;
     value = out;
-    append_json(out, text_);
+    append_json(out, false, text_);
     return true;
 }
 

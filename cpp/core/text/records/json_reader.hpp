@@ -8,7 +8,6 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/text/records/record_reader.hpp"
 
@@ -32,8 +31,12 @@ class JsonReader : public RecordReader {
     bool tokens(Rows& rows);
     bool row(Rows& rows);
     bool value(int depth);
-    bool object(int depth);
-    bool array(int depth);
+    // An object; value(key) parses the value of each member.
+    template <class Value>
+    bool object(Value value);
+    // A list between two brackets; element() parses each element.
+    template <class Element>
+    bool list(char open, char close, Element element);
     bool integer();
     bool word(std::string_view expected);
     // value: the decoded string, a view into the line or decoded_.
@@ -49,7 +52,7 @@ class JsonReader : public RecordReader {
     std::string key_;
     const char* at_ = nullptr;
     const char* end_ = nullptr;
-    std::string text_;                 // the record, up to its last brace
+    std::string text_;                 // the record
     std::size_t before_ = 0;           // where to insert the labels in text_
     bool has_key_ = false;             // whether text_ already has the key
     std::deque<std::string> decoded_;  // strings with escapes

@@ -17,18 +17,6 @@ std::string_view without_blanks(std::string_view text) {
     return text;
 }
 
-void split_tabs(std::string_view line, std::vector<std::string_view>& cells) {
-    for (std::size_t begin = 0; begin <= line.size();) {
-        const std::size_t end = std::min(line.find('\t', begin), line.size());
-        cells.push_back(without_blanks(line.substr(begin, end - begin)));
-        begin = end + 1;
-    }
-}
-
-bool is_count(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::string_view file_of(Resource::Kind kind) {
     switch (kind) {
         case Resource::Kind::lexicon:
@@ -52,8 +40,8 @@ Resource::Kind Resource::kind_named(std::string_view name, std::string_view wher
 Resource::Resource(std::string name, Kind kind, std::string content, const std::string& source)
     : name_(std::move(name)), kind_(kind), content_(std::move(content)) {
     const auto may_name = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
-               c == '.';
+        const char lower = ascii_lower(c);
+        return is_digit(c) || (lower >= 'a' && lower <= 'z') || c == '_' || c == '-' || c == '.';
     };
     if (name_.empty() || !std::all_of(name_.begin(), name_.end(), may_name)) {
         throw InputError(source, ": expected a name of ASCII letters, digits, '_', '-' and '.', found '",
@@ -78,7 +66,8 @@ void Resource::read(const std::string& source) {
 void Resource::add_line(std::string_view line, const std::string& where, std::vector<std::string_view>& cells) {
     cells.clear();
     if (n_columns_ == 0) tabs_ = kind_ == Kind::lexicon || line.find('\t') != line.npos;
-    tabs_ ? split_tabs(line, cells) : split_columns(line, cells);
+    const auto add = [&](std::string_view cell) { cells.push_back(without_blanks(cell)); };
+    tabs_ ? each_field(line, add) : each_column(line, add);
     const auto found = static_cast<std::int64_t>(cells.size());
     const auto quoted = [&] { return message("'", utf8_prefix(line, 60), "'"); };
     const bool fits = kind_ == Kind::lexicon ? found <= 2 : found == 2 || (kind_ == Kind::clusters && found == 3);
@@ -91,7 +80,7 @@ void Resource::add_line(std::string_view line, const std::string& where, std::ve
     if (std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return cell.empty(); })) {
         throw InputError(where, ": expected text in every column, found an empty one: ", quoted());
     }
-    if (found == 3 && !is_count(cells[2])) {
+    if (found == 3 && !is_number(cells[2])) {
         throw InputError(where, ": expected a count in the third column, found ", quoted());
     }
     const std::string_view words = found == 3 ? cells[1] : cells[0];

@@ -31,10 +31,7 @@ std::string shown(std::string_view text) {
     return escaped({&part, 1});
 }
 
-bool is_short_count(std::string_view text) {
-    return !text.empty() && text.size() < 12 &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+bool is_short_count(std::string_view text) { return text.size() < 12 && is_number(text); }
 
 }  // namespace
 
@@ -61,9 +58,7 @@ void VectorText::wrong_width(std::string_view line, std::size_t found) const {
 
 void VectorText::add(std::string_view piece) {
     while (!piece.empty()) {
-        const std::size_t end = std::min(piece.find('\n'), piece.size());
-        const std::string_view line = piece.substr(0, end);
-        piece.remove_prefix(std::min(end + 1, piece.size()));
+        const std::string_view line = take_line(piece);
         ++line_;
         if (line.find_first_not_of(" \t\r") == line.npos) continue;
         if (!split(line)) continue;
@@ -76,7 +71,7 @@ void VectorText::add(std::string_view piece) {
 // number, because the line would then have one value too many.
 bool VectorText::split(std::string_view line) {
     numbers_.clear();
-    std::string_view rest = line_ == 1 && line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;
+    std::string_view rest = line_ == 1 ? without_mark(line) : line;
     if (width_ == 0) {
         while (!rest.empty() && !separates(rest[0]) && rest.find_first_of(" \t") != rest.npos) {
             numbers_.push_back(take_last(rest));

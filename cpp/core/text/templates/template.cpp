@@ -52,7 +52,7 @@ struct Template::Parser {
         if (negative_allowed && at < line.size() && (line[at] == '-' || line[at] == '+')) negative = line[at++] == '-';
         const std::size_t digits = at;
         std::int64_t value = 0;
-        for (; at < line.size() && line[at] >= '0' && line[at] <= '9'; ++at) {
+        for (; at < line.size() && is_digit(line[at]); ++at) {
             value = 10 * value + (line[at] - '0');
             if (value > kLargestOffset) fail("a smaller number", start);
         }

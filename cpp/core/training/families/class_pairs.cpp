@@ -1,6 +1,5 @@
 // Features of an attribute and a class pair. Features of base lists are summed by list, then distributed over its
 // attributes; features of rest lists are summed by attribute.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,10 +1,8 @@
 // Features of an attribute and a label or label part (corpus/label_parts.hpp).
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/base/parallel.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/shares.hpp"
 #include "core/inference/unigram_rows.hpp"

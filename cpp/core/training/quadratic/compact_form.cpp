@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/aligned.hpp"
 #include "core/base/parallel.hpp"
 #include "core/simd/kernels.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/base/infinity.hpp"
 #include "core/base/parallel.hpp"
