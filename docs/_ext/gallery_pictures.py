@@ -1,4 +1,4 @@
-"""Pictures of `sparsecrf.contrib.plots` in the gallery: figures without pyplot, which its own scraper does not see."""
+"""Adds figures of `sparsecrf.contrib.plots` to the gallery, whose own scraper finds only pyplot figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sphinx_gallery.scrapers import figure_rst
 from sparsecrf.contrib.plots.display import Display
 
 DPI = 150
-_SHOWN = "_in_gallery"  # the attribute of a figure that is on the page
+_SHOWN = "_in_gallery"  # attribute of figures that are already on the page
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
@@ -27,5 +27,5 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _get_sg_image_scraper() -> Callable[..., str]:
-    """What sphinx-gallery asks a module for."""
+    """The scraper; sphinx-gallery calls this function."""
     return scrape

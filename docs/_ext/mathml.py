@@ -1,9 +1,9 @@
-"""Formulas as MathML, which browsers draw themselves: pages need no script and no network for them.
+"""Renders formulas as MathML. Browsers draw MathML themselves, so pages need neither scripts nor a network.
 
-They do need a font with tables for mathematics: without one, sums are small and subscripts in the wrong place. Few
-systems have one, so the pages bring STIX Two Math along; ziamath, a package that draws formulas, has its file.
+Browsers need a font with mathematical tables; without one, sums are too small and subscripts are misplaced. Few systems
+have such a font, so the pages include STIX Two Math, whose file comes with the package ziamath.
 
-latex2mathml leaves commands that it does not know as text. They are found and reported, so that `-W` stops the build.
+latex2mathml leaves unknown commands as text. This module reports them, so that `-W` stops the build.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 _log = logging.getLogger(__name__)
-_NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # functions are set off from their arguments
-_NORM = re.compile(r"<mo>(&#x02016;|‖)</mo>")  # both bars of a norm are of one kind: browsers stretch what may open
+_NAME = re.compile(r"<mi>(log|exp|sign)</mi>(?!<mo[^>]*>(&#x00028;|\())")  # add space between functions and arguments
+_NORM = re.compile(r"<mo>(&#x02016;|‖)</mo>")  # give both bars of a norm the same size: browsers stretch opening bars
 FONT = "STIXTwoMath-Regular.ttf"
 _UNKNOWN = re.compile(r"<m[ion]>(\\[A-Za-z]+)")
 
 
 def mathml(latex: str, node: nodes.Element, *, display: bool) -> str:
-    """The formula in MathML; a warning for what could not be converted."""
+    """Convert a formula to MathML, and warn about parts that cannot be converted."""
     try:
         made = convert(latex, display="block" if display else "inline")
-    except Exception as error:  # the converter has many kinds of errors, and none says where
+    except Exception as error:  # the converter raises many kinds of errors, without a location
         _log.warning("formula %r: %s", latex, error, location=node)
         return f"<code>{latex}</code>"
     unknown = _UNKNOWN.findall(made)
@@ -58,7 +58,7 @@ def visit_math_block(self: Any, node: nodes.math_block) -> None:
 
 
 def add_font(app: Sphinx, error: Exception | None) -> None:
-    """Put the font beside the style sheet, manual.css, which names it."""
+    """Copy the font to the folder of the style sheet, manual.css, which refers to it."""
     if error is None and app.builder.format == "html":
         font = next(file for file in files("ziamath") or () if file.name == FONT)
         copyfile(font.locate(), Path(app.outdir, "_static", FONT))

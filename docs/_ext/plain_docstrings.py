@@ -1,7 +1,7 @@
-"""Docstrings of the package are plain text with `names` in backticks, not reStructuredText: |w|_1 is a norm there.
+"""Converts the package's docstrings, which are plain text with `names` in backticks, to reStructuredText.
 
-What reStructuredText would take for markup is escaped, indented lines (formulas) are kept unchanged, and the
-entries of sections (Parameters, Attributes) become lists of definitions.
+Characters that reStructuredText would treat as markup are escaped (|w|_1 is a norm), indented lines (formulas) are kept
+unchanged, and the entries of sections (Parameters, Attributes) become definition lists.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _OF_SKLEARN = re.compile(r"set_\w+_request|get_metadata_routing|get_params|set_p
 
 
 def escaped(line: str) -> str:
-    """The line with every *, |, \\ and trailing _ outside of backticks escaped."""
+    """Escape every *, |, \\ and trailing _ outside backticks."""
     return _MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", line)
 
 
 def plain(lines: list[str]) -> list[str]:
-    """Lines of a docstring as reStructuredText."""
+    """Convert the lines of a docstring to reStructuredText."""
     made: list[str] = []
     section = False
     for blank, group in groupby(lines, key=lambda line: not line.strip()):
@@ -45,7 +45,7 @@ def plain(lines: list[str]) -> list[str]:
 
 
 def _definitions(lines: list[str]) -> list[str]:
-    """`name : text`, with further lines of text indented."""
+    """Convert entries `name : text`, whose further lines are indented."""
     made: list[str] = []
     for line in lines:
         name, colon, text = line.partition(" : ")
@@ -54,7 +54,7 @@ def _definitions(lines: list[str]) -> list[str]:
 
 
 def _with_list(lines: list[str]) -> list[str]:
-    """A list of dashes is set off from the text before and after it."""
+    """Add blank lines before and after lists with dashes."""
     made: list[str] = []
     inside = False
     for line in lines:
@@ -71,7 +71,7 @@ def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
 
 
 def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """scikit-learn adds methods of its own, whose descriptions refer to its manual."""
+    """Skip the methods that scikit-learn adds, because their descriptions refer to its manual."""
     return True if _OF_SKLEARN.fullmatch(name) else None
 
 

@@ -1,6 +1,6 @@
-"""The directive `program-help COMMAND`: what `sparsecrf COMMAND --help` says, from the program itself, as tables.
+"""Implements the directive `program-help COMMAND`, which shows `sparsecrf COMMAND --help` as tables.
 
-Without a command: the list of commands.
+Without a command, it lists the commands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 def _text(markup: str | None) -> str:
-    """Help without rich's [bold] and with paragraphs of one line each."""
+    """Help text without rich's [bold]; each paragraph is one line."""
     return re.sub(r"\[/?bold\]", "", markup or "").strip()
 
 
@@ -33,7 +33,7 @@ def _context(command: str) -> Any:
 
 
 def _names(parameter: Any, context: Any) -> str:
-    """--rho1 X, or the name of an argument."""
+    """The option as in `--rho1 X`, or the name of the argument."""
     record = parameter.get_help_record(context)
     if record is None or parameter.param_type_name == "argument":
         return str(parameter.make_metavar(context)).strip("{}[]")
@@ -54,7 +54,7 @@ def _default(parameter: Any, context: Any) -> str:
 
 
 class ProgramHelp(SphinxDirective):
-    """Usage, description, options by panel, examples."""
+    """Shows usage, description, options by panel, and examples."""
 
     optional_arguments = 1
     final_argument_whitespace = True

@@ -1,8 +1,8 @@
-"""Links that work on a repository's page and in the built manual: pages are written for the first.
+"""Converts links that work in the repository to links that work in the built manual.
 
-A page links to other pages and to files of the repository by relative paths. When Sphinx reads a page, links to the
-examples and the changelog become links to their pages of the manual. Links to files that the manual does not have
-(from docs/internals, and to benchmarks and experiments) become addresses of the repository.
+Pages link to other pages and to files of the repository by relative paths. When Sphinx reads a page, links to the
+examples and the changelog become links to their pages in the manual. Links to files outside the manual (from
+docs/internals, and to benchmarks and experiments) become repository addresses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _REPOSITORY = "https://github.com/sparsecrf/sparsecrf/blob/main"
-#: Links to files outside of docs, and where the manual has their content.
+#: Links to files outside docs, and the links that replace them in the manual.
 _MOVED = (
     (re.compile(r"\]\(\.\./examples/(\w+)\.py\)"), r"](gallery/\1.rst)"),
     (re.compile(r"\]\(\.\./examples/?\)"), "](gallery/index.rst)"),
@@ -25,7 +25,7 @@ _MOVED = (
 
 
 def in_manual(text: str) -> str:
-    """A page with the links of the manual."""
+    """Convert the links of a page for the manual."""
     for pattern, link in _MOVED:
         text = pattern.sub(link, text)
     return text

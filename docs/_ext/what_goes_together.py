@@ -1,4 +1,4 @@
-"""The tables of docs/training.md that say what goes together, made from the declarations: `python FILE` writes them.
+"""Generates the compatibility tables of docs/training.md from the declarations. Run this file to update the page.
 
 tests/project/test_what_goes_together.py compares the page with the declarations.
 """
@@ -26,7 +26,7 @@ BEGIN, END = "<!-- made by docs/_ext/what_goes_together.py -->", "<!-- end -->"
 
 
 def of_solvers() -> Iterator[str]:
-    """A row for each solver: which of the traits it supports."""
+    """A row for each solver, with the traits that it supports."""
     yield "| solver | " + " | ".join(trait.title for trait in OF_SOLVERS) + " | cannot be combined with |"
     yield "|---" * (len(OF_SOLVERS) + 2) + "|"
     for name, kind in SOLVERS.items():
@@ -36,7 +36,7 @@ def of_solvers() -> Iterator[str]:
 
 
 def of_others() -> Iterator[str]:
-    """A row for each other choice that needs something, or cannot be combined with something."""
+    """A row for each other choice that has requirements or cannot be combined with something."""
     yield "| | needs | cannot be combined with |"
     yield "|---|---|---|"
     for name, capabilities in _choices():
@@ -69,7 +69,7 @@ def tables() -> str:
 
 
 def with_tables(page: str) -> str:
-    """The page, with the tables as the declarations are now."""
+    """The page with tables that match the current declarations."""
     before, _, rest = page.partition(BEGIN)
     return before + tables() + rest.partition(END)[2]
 

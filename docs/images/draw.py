@@ -1,6 +1,6 @@
-"""Draw the pictures of README.md and of the manual's first page: `python docs/images/draw.py` (a minute).
+"""Draws the pictures in README.md and on the manual's first page: `python docs/images/draw.py` (takes a minute).
 
-They are SVG files of text, and the same bytes each time.
+The pictures are SVG files, and every run writes the same bytes.
 """
 
 from pathlib import Path
