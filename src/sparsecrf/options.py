@@ -8,7 +8,7 @@ little, because the command line loads it at startup.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_type_hints
@@ -71,20 +71,25 @@ def parsed_order(given: str | int | None) -> int | None:
 
 
 def option(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
-    """Make a dataclass field that is an option. `declared` is its help text, or an option declared elsewhere. The name
-    of the field determines its name on the command line; a field without a default (`...`) is an argument. `how` is as
-    for `Declared`."""
+    """Make a dataclass field, or the default of a command's parameter, that is an option. `declared` is its help text,
+    or an option declared elsewhere. The name of the field determines its name on the command line, unless `names` do; a
+    field with neither names nor a default (`...`) is an argument. `how` is as for `Declared`."""
     made = declared if isinstance(declared, Declared) else Declared(declared, *names, **how)
     return field(metadata={"declared": made}) if default is ... else field(default=default, metadata={"declared": made})
 
 
 class OptionField(NamedTuple):
-    """An option that is a field of a dataclass."""
+    """An option that is a field of a dataclass, or a parameter of a command."""
 
     name: str
     type: Any
     default: Any  #: MISSING for an argument
     declared: Declared
+
+    @classmethod
+    def of(cls, name: str, type: Any, made: Field[Any]) -> OptionField:
+        """The option that `option` made."""
+        return cls(name, type, made.default, made.metadata["declared"])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ class OptionField(NamedTuple):
 def options_of(group: Any) -> list[OptionField]:
     """The options of a dataclass."""
     hints = get_type_hints(group)
-    return [OptionField(f.name, hints[f.name], f.default, f.metadata["declared"]) for f in fields(group)]
+    return [OptionField.of(f.name, hints[f.name], f) for f in fields(group)]
 
 
 RHO2_OPTION = Declared("L2 penalty: rho2/2 |w|^2.", metavar="X", min=0)

@@ -6,22 +6,28 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, Quiet, with_groups
+from sparsecrf.cli.declared import INTERRUPTED, QUIET
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.long_runs import shown_warnings, stopping
+from sparsecrf.cli.options import Inputs, for_typer
+from sparsecrf.cli.train import check_distinct
 from sparsecrf.compatibility import OptionError
 from sparsecrf.declared import THREADS
 from sparsecrf.defaults import RHO1, RHO2
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.text import Source, readable_twice
 from sparsecrf.options import RHO2_OPTION, option
+from sparsecrf.progress import note, progress, say
+from sparsecrf.tables import counted, text_table
 
 if TYPE_CHECKING:
     from sparsecrf.contrib.audit import Audit, Judged
     from sparsecrf.encoding.recipe import Recipe
-    from sparsecrf.files.text import Source
     from sparsecrf.shards.dataset import Dataset
 
 _SHOWN = 20  # lines of the table on standard output
@@ -55,38 +61,33 @@ class AuditOptions:
     seed: int = option(0, "Random seed for assigning sequences to folds.", metavar="N", min=0)
 
 
-@with_groups
+@for_typer
 def audit(
     inputs: Inputs,
     fitting: AuditOptions,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write; may be given more than once. The suffix determines the format: .jsonl, one object per "
-            "token; .tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence "
-            "for either label; anything else, the data with two more columns: the suggested label and the score. By "
-            f"default, a table of the {_SHOWN} most suspicious labels is printed to standard output.",
-        ),
-    ] = None,
-    unit: Annotated[Unit, typer.Option(help="Rank tokens or spans.")] = Unit.TOKEN,
-    scheme: Annotated[
-        Scheme,
-        typer.Option(help="Span encoding of the labels, as for eval. With runs, each run of equal labels is a span."),
-    ] = Scheme.AUTO,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            "-n",
-            min=1,
-            metavar="N",
-            help="Show only the N most suspicious labels; by default, all of them, or 200 on an HTML page.",
-        ),
-    ] = None,
-    quiet: Quiet = False,
+    output: list[str] | None = option(
+        None,
+        "File to write; may be given more than once. The suffix determines the format: .jsonl, one object per token; "
+        ".tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence for either "
+        "label; anything else, the data with two more columns: the suggested label and the score. By default, a table "
+        f"of the {_SHOWN} most suspicious labels is printed to standard output.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    ),
+    unit: Unit = option(Unit.TOKEN, "Rank tokens or spans."),
+    scheme: Scheme = option(
+        Scheme.AUTO, "Span encoding of the labels, as for eval. With runs, each run of equal labels is a span."
+    ),
+    top: int | None = option(
+        None,
+        "Show only the N most suspicious labels; by default, all of them, or 200 on an HTML page.",
+        "--top",
+        "-n",
+        min=1,
+        metavar="N",
+    ),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Rank the labels of a data set by how likely they are to be wrong.
 
@@ -95,11 +96,8 @@ def audit(
     top-ranked labels by hand. An interrupted run (Ctrl-C, SIGTERM) writes the results of the finished folds and exits
     with status 130.
     """
-    from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.reading import recipe_for
     from sparsecrf.contrib.audit.out_of_fold import audit_of
-    from sparsecrf.files.text import readable_twice
-    from sparsecrf.progress import say
 
     _check(inputs, fitting, output or [])
     recipe = recipe_for(inputs)
@@ -118,9 +116,7 @@ def audit(
 
 def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None:
     """Check the options before work begins."""
-    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
-    from sparsecrf.cli.train import check_distinct
     from sparsecrf.training.choices import check_options, declared_choices
 
     if inputs.dev is not None:
@@ -136,7 +132,6 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
 
 
 def _read(sources: Sequence[Source], recipe: Recipe, threads: int, *, quiet: bool) -> Dataset:
-    from sparsecrf.progress import progress, say
     from sparsecrf.shards.dataset import read_files
 
     with progress("reading", None, quiet=quiet) as advance:
@@ -155,10 +150,8 @@ def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
 
 def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: list[Any], *, quiet: bool) -> list[Judged]:
     """Judge the folds; after Ctrl-C, return only the finished folds."""
-    from sparsecrf.cli.long_runs import stopping
     from sparsecrf.contrib.audit.out_of_fold import judged_folds
     from sparsecrf.path.folds import documents
-    from sparsecrf.progress import note, progress
 
     groups = documents(sequences) if fitting.by is By.DOCUMENT else None
     done: list[Judged] = []
@@ -184,8 +177,6 @@ def _write(
 ) -> None:
     from sparsecrf.contrib.audit import output as written
     from sparsecrf.contrib.audit.page import SUSPECTS, audit_page
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.tables import text_table
 
     suspects = (found.spans if unit is Unit.SPAN else found.tokens)[:top]
     if not output:
@@ -212,8 +203,6 @@ def _table(suspects: Sequence[Any], sequences: Sequence[Any]) -> Iterator[list[s
 
 
 def _closing(found: Audit) -> str:
-    from sparsecrf.tables import counted
-
     better = sum(suspect.probability < 0.5 and suspect.given_others < 0.5 for suspect in found.tokens)
     missing = found.n_sequences - len(found.fold)
     left = f"; {counted(missing, 'sequence')} {'was' if missing == 1 else 'were'} not judged" if missing else ""

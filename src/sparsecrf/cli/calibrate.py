@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
 
-from sparsecrf.cli.options import Encoding, ModelFormat, Quiet, Ragged
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.options import for_typer
+from sparsecrf.files.text import name_of
+from sparsecrf.model import Model
+from sparsecrf.model.calibration import KEY, SEQUENCES, calibration_of
+from sparsecrf.model.compact import RECORD
+from sparsecrf.options import option
+from sparsecrf.progress import progress, say
 
 
+@for_typer
 def calibrate(
-    model: Annotated[str, typer.Argument(help="The model file.", metavar="MODEL", show_default=False)],
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="Held-out labelled data that resemble the data to label; - is standard input.",
-            metavar="DATA",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write the calibrated model to this file instead of MODEL.", metavar="FILE"
-        ),
-    ] = None,
-    format: ModelFormat = None,
-    ragged: Ragged = False,
-    encoding: Encoding = None,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Print the number of sentences in each calibration and the share whose best labels are correct.",
-        ),
-    ] = False,
-    quiet: Quiet = False,
+    model: str = option(..., "The model file.", metavar="MODEL"),
+    data: str = option(
+        ..., "Held-out labelled data that resemble the data to label; - is standard input.", metavar="DATA"
+    ),
+    output: str | None = option(
+        None, "Write the calibrated model to this file instead of MODEL.", "--output", "-o", metavar="FILE"
+    ),
+    format: str | None = option(None, FORMAT),
+    ragged: bool = option(False, RAGGED),
+    encoding: str | None = option(None, ENCODING),
+    as_json: bool = option(
+        False,
+        "Print the number of sentences in each calibration and the share whose best labels are correct.",
+        "--json",
+    ),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Calibrate a model, so that `label --coverage` and `predict_set` return sets of answers that contain the right
     answer with the requested probability.
@@ -45,14 +43,8 @@ def calibrate(
     drawn like the sentences in DATA, which must not be among the training data. You need at least 19 sentences; with a
     few hundred, the coverage is within a point or two of the requested coverage.
     """
-    from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.files.text import name_of
-    from sparsecrf.model import Model
     from sparsecrf.model.calibrating import calibrated
-    from sparsecrf.model.calibration import KEY, SEQUENCES, calibration_of
-    from sparsecrf.model.compact import RECORD
     from sparsecrf.model.predict import predicted
-    from sparsecrf.progress import progress, say
 
     check_readable(model, data)
     check_writable(output or model, inputs=[data] if output is None else [data, model])

@@ -16,7 +16,7 @@ from sparsecrf.cli.data import data
 from sparsecrf.cli.demo import demo
 from sparsecrf.cli.evaluate import evaluate
 from sparsecrf.cli.label import label
-from sparsecrf.cli.options import with_groups
+from sparsecrf.cli.options import for_typer
 from sparsecrf.cli.path import path
 from sparsecrf.cli.report import report
 from sparsecrf.cli.serve import serve
@@ -74,7 +74,7 @@ _command(
     "sparsecrf train data.crfsuite -m model.safetensors",
 )
 _command(
-    with_groups(label),
+    for_typer(label),
     "label",
     "sparsecrf label -m model.safetensors test.txt -o labelled.txt",
     "tokenize < text | sparsecrf label -m model.safetensors --marginals",

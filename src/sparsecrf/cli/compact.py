@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from typing import Annotated
 
 import typer
 
-from sparsecrf.cli.options import AnyModel, Quiet
+from sparsecrf.cli.declared import QUIET
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.options import ANY_MODEL, for_typer
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.text import name_of
+from sparsecrf.model.calibration import KEY
+from sparsecrf.options import option
+from sparsecrf.progress import say
+from sparsecrf.tables import counted
 
 
 class Weights(str, Enum):
@@ -18,22 +25,21 @@ class Weights(str, Enum):
     float32 = "float32"
 
 
+@for_typer
 def compact(
-    model: AnyModel,
-    output: Annotated[str, typer.Argument(help="The file to write.", metavar="OUTPUT", show_default=False)],
-    weights: Annotated[
-        Weights, typer.Option(help="Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32).")
-    ] = Weights.int16,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            help="Count the sentences in this file whose predicted labels stay the same. The file must be in the "
-            "model's format, with or without labels.",
-            metavar="FILE",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print sizes, error and counts as JSON.")] = False,
-    quiet: Quiet = False,
+    model: str = option(..., ANY_MODEL),
+    output: str = option(..., "The file to write.", metavar="OUTPUT"),
+    weights: Weights = option(
+        Weights.int16, "Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32)."
+    ),
+    data: str | None = option(
+        None,
+        "Count the sentences in this file whose predicted labels stay the same. The file must be in the model's "
+        "format, with or without labels.",
+        metavar="FILE",
+    ),
+    as_json: bool = option(False, "Print sizes, error and counts as JSON.", "--json"),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Write a model with rounded weights and packed names. The file is about a quarter of the size and opens like any
     other model.
@@ -42,14 +48,8 @@ def compact(
     command counts the sentences whose labels provably cannot change, because their best label sequence leads by more
     than all rounding errors combined.
     """
-    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.contrib.convert.foreign import open_model
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.files.text import name_of
-    from sparsecrf.model.calibration import KEY
     from sparsecrf.model.unchanged import compare, sequences_of
-    from sparsecrf.progress import say
-    from sparsecrf.tables import counted
 
     check_readable(model, data)
     check_writable(output, inputs=[model, data])

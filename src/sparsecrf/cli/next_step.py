@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparsecrf._core import Corpus
+from sparsecrf.cli.options import Inputs
 from sparsecrf.cli.remarks import has_documents
 from sparsecrf.defaults import AUTO, PENALTY, RHO1, RHO2
-
-if TYPE_CHECKING:
-    from sparsecrf.cli.options import Inputs
-    from sparsecrf.options import FitOptions
-    from sparsecrf.shards.dataset import Dataset
+from sparsecrf.encoding.template import Template
+from sparsecrf.options import FitOptions
+from sparsecrf.shards.dataset import Dataset
 
 _FEATURES = (
     "next: --features words (named entities, fields) or --features tagging (parts of speech); without --features,\n"
@@ -57,8 +54,6 @@ def next_step(data: Dataset, inputs: Inputs, fitting: FitOptions, *, is_continue
 
 def plain_columns(data: Dataset) -> bool:
     """Whether only the raw columns are features, because neither a template nor features were given."""
-    from sparsecrf.encoding.template import Template
-
     if data.template is None or data.recipe.template is not None or data.recipe.features is not None:
         return False
     return data.template.text == Template.of_columns(data.n_columns).text

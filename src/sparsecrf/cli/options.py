@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED, hints_of
+from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, hints_of
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
 from sparsecrf.declared import Declared
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
-from sparsecrf.options import option, options_of
+from sparsecrf.options import OptionField, option, options_of
 
 
 def as_typer(declared: Declared, names: tuple[str, ...] = ()) -> Any:
@@ -46,27 +46,15 @@ def _parser(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suffix)
 
-AnyModel: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        help="A model file of sparsecrf, CRFsuite, Wapiti or CRF++.",
-        metavar="MODEL",
-        show_default=False,
-    ),
-]
-_MISSING = Declared("The placeholder for an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
-_LABEL_SETS = Declared(
+ANY_MODEL = Declared("A model file of sparsecrf, CRFsuite, Wapiti or CRF++.", metavar="MODEL")
+MODEL = Declared("The model file.", "--model", "-m", metavar="FILE")
+MISSING_LABEL = Declared("The placeholder for an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
+LABEL_SETS = Declared(
     "Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain it.",
     "--label-sets",
     panel="Data",
     metavar="SEPARATOR",
 )
-ModelFormat: TypeAlias = Annotated[str | None, as_typer(FORMAT)]
-Encoding: TypeAlias = Annotated[str | None, as_typer(ENCODING)]
-Ragged: TypeAlias = Annotated[bool, as_typer(RAGGED)]
-Missing: TypeAlias = Annotated[str | None, as_typer(_MISSING)]
-LabelSets: TypeAlias = Annotated[str | None, as_typer(_LABEL_SETS)]
-Quiet: TypeAlias = Annotated[bool, as_typer(QUIET)]
 
 
 @dataclass(frozen=True)
@@ -139,8 +127,8 @@ class Inputs:
         panel="Data",
         metavar="|".join(FORMATS),
     )
-    missing: str | None = option(None, _MISSING)
-    label_sets: str | None = option(None, _LABEL_SETS)
+    missing: str | None = option(None, MISSING_LABEL)
+    label_sets: str | None = option(None, LABEL_SETS)
     ragged: bool = option(False, RAGGED)
     encoding: str | None = option(None, ENCODING)
     min_count: int | None = option(
@@ -173,20 +161,24 @@ class ReportOptions:
     quiet: bool = option(False, QUIET)
 
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Convert a command for Typer. A parameter may be a dataclass such as `Inputs`, whose fields are options, or may be
-    declared by `Declared`, without Typer."""
+def for_typer(command: Callable[..., None]) -> Callable[..., None]:
+    """Convert a command for Typer. A parameter may be a dataclass such as `Inputs`, whose fields are options, may be an
+    option made by `option`, or may be declared by `Declared`, without Typer."""
     hints = hints_of(command)
     groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
     expanded: list[Parameter] = []
     for parameter in signature(command).parameters.values():
-        if parameter.name in groups:
-            expanded += _options(groups[parameter.name])
+        name, hint, default = parameter.name, hints[parameter.name], parameter.default
+        if name in groups:
+            expanded += map(_parameter, options_of(hint))
+        elif isinstance(default, Field):
+            expanded.append(_parameter(OptionField.of(name, hint, default)))
         else:
-            hint = _for_typer(hints[parameter.name])
-            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
+            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=_for_typer(hint)))
+    defaults = {parameter.name: parameter.default for parameter in expanded if parameter.default is not Parameter.empty}
 
     def run(**given: Any) -> None:
+        given = defaults | given
         made = {name: group(**{f.name: given.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
         command(**given, **made)
 
@@ -202,14 +194,11 @@ def _for_typer(hint: Any) -> Any:
     return hint if declared is None else Annotated[hint.__origin__, as_typer(declared)]
 
 
-def _options(group: Any) -> list[Parameter]:
-    """The fields of a dataclass as parameters."""
-    return [
-        Parameter(
-            option.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if option.default is MISSING else option.default,
-            annotation=Annotated[option.type, as_typer(option.declared, option.names)],
-        )
-        for option in options_of(group)
-    ]
+def _parameter(option: OptionField) -> Parameter:
+    default = Parameter.empty if option.default is MISSING else option.default
+    return Parameter(
+        option.name,
+        Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[option.type, as_typer(option.declared, option.names)],
+    )

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.options import Inputs, ReportOptions, for_typer
 from sparsecrf.cli.train import RunOptions
 from sparsecrf.defaults import N_RHO, ORDER, RHO1, RHO2, RHO_MIN_RATIO, SEARCH
+from sparsecrf.files.atomic import write_atomically
 from sparsecrf.options import ModelOptions, number_or, option
+from sparsecrf.progress import progress, say
+from sparsecrf.tables import counted
 
 if TYPE_CHECKING:
     from sparsecrf.path import Path, Point, Score
@@ -62,22 +67,19 @@ class PathOptions(ModelOptions):
     )
 
 
-@with_groups
+@for_typer
 def path(
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Directory to write the models and path.tsv to.", metavar="DIR")
-    ],
+    *,
+    output: str = option(..., "Directory to write the models and path.tsv to.", "--output", "-o", metavar="DIR"),
     inputs: Inputs,
     fitting: PathOptions,
     reporting: ReportOptions,
-    score: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|f1|error",
-            help="Score to optimise on --dev: f1 (of chunks), error (of tokens) or auto, which means f1 if the labels "
-            "encode chunks and error otherwise.",
-        ),
-    ] = "auto",
+    score: str = option(
+        "auto",
+        "Score to optimise on --dev: f1 (of chunks), error (of tokens) or auto, which means f1 if the labels encode "
+        "chunks and error otherwise.",
+        metavar="auto|f1|error",
+    ),
 ) -> None:
     """Fit models for decreasing L1 penalties, each starting from the previous one, and choose the best on --dev.
 
@@ -104,7 +106,6 @@ def path(
 
 def _check(output: str, inputs: Inputs, fitting: PathOptions, reporting: ReportOptions) -> None:
     """Check options and files before work begins."""
-    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, given_options, recipe_files
     from sparsecrf.contrib.plots import check_plot
     from sparsecrf.path.following import check_search
@@ -124,12 +125,9 @@ def _check(output: str, inputs: Inputs, fitting: PathOptions, reporting: ReportO
 
 def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool) -> Path:
     """Follow the path; after Ctrl-C, return the part that is finished."""
-    import warnings
-
     from sparsecrf.path import Path, PathWarning
     from sparsecrf.path import path as fit_path
     from sparsecrf.path.progress import PathProgress
-    from sparsecrf.progress import progress
     from sparsecrf.training.choices import options_for
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
@@ -205,16 +203,12 @@ class _Models:
         return [self.rows[point.number] for point in self.falling()]
 
     def write_table(self) -> None:
-        from sparsecrf.files.atomic import write_atomically
-
         table = self.table()
         rows = [list(table[0]), *(list(row.values()) for row in table)]
         text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
         write_atomically(os.path.join(self.folder, "path.tsv"), text.encode())
 
     def write_best(self, best: int) -> None:
-        from sparsecrf.files.atomic import write_atomically
-
         with open(os.path.join(self.folder, self.table()[best]["model"]), "rb") as file:
             write_atomically(os.path.join(self.folder, _BEST), file.read())
 
@@ -222,7 +216,6 @@ class _Models:
 def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float) -> None:
     """Write the best model, and report the result as text, as JSON and as a plot."""
     from sparsecrf.contrib.plots import plot_path
-    from sparsecrf.progress import say
 
     if found.best is not None:
         models.write_best(found.best)
@@ -260,8 +253,6 @@ def _cell(value: Any) -> str:
 
 
 def _closing(found: Path, output: str, seconds: float) -> str:
-    from sparsecrf.tables import counted
-
     text = f"{output}: {counted(len(found), 'model')} in {seconds:.1f} s"
     if found.best is None or found.scores is None:
         return f"{text}; no best model was chosen, because that requires held-out labelled data (--dev)"

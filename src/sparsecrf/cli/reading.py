@@ -7,24 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.files import total_bytes
 from sparsecrf.cli.options import Inputs
+from sparsecrf.cli.train import RunOptions
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.recipe import Recipe
 from sparsecrf.encoding.recipe_file import SETTINGS, TABLES, read_setting
 from sparsecrf.encoding.unknown_labels import UNCERTAIN
 from sparsecrf.files.text import name_of
+from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
 from sparsecrf.progress import progress, say
-
-if TYPE_CHECKING:
-    from sparsecrf.cli.train import RunOptions
-    from sparsecrf.model import Model
-    from sparsecrf.shards.dataset import Dataset
-
+from sparsecrf.shards.dataset import Dataset
+from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_shards
 
 #: The settings of a recipe, and --init, as the user types them.
 _TYPED = {
@@ -100,8 +98,6 @@ def read(inputs: Inputs, run: RunOptions, init: Model | None = None, *, threads:
 
 def _cached(inputs: Inputs, recipe: Recipe, run: RunOptions, threads: int, quiet: bool) -> Dataset:
     """The data in a folder of encoded shards, which is created if missing."""
-    from sparsecrf.shards.encode_folder import SHARD_TOKENS, encode_shards
-
     assert run.cache is not None
     memory = None if run.cache_memory is None else run.cache_memory << 20
     with progress("reading", _size(inputs), quiet=quiet) as advance:

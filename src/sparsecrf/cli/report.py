@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import shlex
 
-import typer
+from sparsecrf.cli.declared import FORMAT, QUIET
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.long_runs import shown_warnings
+from sparsecrf.cli.options import ANY_MODEL, for_typer
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.text import name_of
+from sparsecrf.options import option
+from sparsecrf.progress import say
 
-from sparsecrf.cli.options import AnyModel, ModelFormat, Quiet
 
-
+@for_typer
 def report(
-    model: AnyModel,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The page to write.", metavar="FILE.html", show_default=False)
-    ],
-    data: Annotated[
-        str | None,
-        typer.Option(
-            help="Labelled data for scores and a list of sentences, with wrongly labelled sentences first.",
-            metavar="FILE",
-        ),
-    ] = None,
-    format: ModelFormat = None,
-    max_sentences: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of sentences of --data to show.")
-    ] = 300,
-    max_weights: Annotated[
-        int, typer.Option(min=1, max=400_000, metavar="N", help="Number of weights to list, largest first.")
-    ] = 200_000,
-    trial: Annotated[
-        bool,
-        typer.Option(
-            "--try", help="Include the model and the labeller, so that readers can label their own sentences."
-        ),
-    ] = False,
-    example: Annotated[
-        str | None, typer.Option(help="With --try, the sentence that is shown first.", metavar="TEXT")
-    ] = None,
-    quiet: Quiet = False,
+    model: str = option(..., ANY_MODEL),
+    output: str = option(..., "The page to write.", "--output", "-o", metavar="FILE.html"),
+    data: str | None = option(
+        None,
+        "Labelled data for scores and a list of sentences, with wrongly labelled sentences first.",
+        metavar="FILE",
+    ),
+    format: str | None = option(None, FORMAT),
+    max_sentences: int = option(300, "Number of sentences of --data to show.", min=1, metavar="N"),
+    max_weights: int = option(200_000, "Number of weights to list, largest first.", min=1, max=400_000, metavar="N"),
+    trial: bool = option(
+        False, "Include the model and the labeller, so that readers can label their own sentences.", "--try"
+    ),
+    example: str | None = option(None, "With --try, the sentence that is shown first.", metavar="TEXT"),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Write an HTML page about a model: quality and errors (with --data), weights, transitions, training, certificate.
 
     The page needs no other file and no network. Open it in any browser, or send it to someone. --try needs the
     WebAssembly build that release wheels contain; [bold]sparsecrf serve[/bold] lets you type sentences without it.
     """
-    import os
-    import shlex
-
-    from sparsecrf.cli.files import check_readable, check_writable
-    from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.contrib.convert.foreign import open_model
     from sparsecrf.contrib.report import make_report
     from sparsecrf.contrib.report.trial import runtime
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.files.text import name_of
-    from sparsecrf.progress import say
 
     check_readable(model, data)
     check_writable(output, inputs=[model, data])

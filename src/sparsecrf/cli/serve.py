@@ -3,52 +3,37 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
-
-import typer
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.options import Quiet
+from sparsecrf.cli.declared import QUIET
+from sparsecrf.cli.options import for_typer
+from sparsecrf.options import option
 
 TOKEN_VARIABLE = "SPARSECRF_TOKEN"
 
 
+@for_typer
 def serve(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            help="Model files. Requests name a model by its file name without the suffix, or by NAME for NAME=FILE.",
-            metavar="MODEL",
-            show_default=False,
-        ),
-    ],
-    host: Annotated[
-        str, typer.Option(help="Address to listen on (0.0.0.0 for all addresses of the machine).")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on (0 for any free port).")] = 8000,
-    threads: Annotated[
-        int,
-        typer.Option(
-            "--threads", min=0, metavar="N", help="Number of requests labelled at a time (0 for one per core)."
-        ),
-    ] = 0,
-    max_body: Annotated[float, typer.Option(min=0.001, max=1024, metavar="MB", help="Size limit of a request.")] = 4.0,
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Token limit of a request.")] = 100_000,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            min=0.1, metavar="S", help="Time limit in seconds for receiving a request, and again for answering it."
-        ),
-    ] = 30.0,
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"Answer only requests that send the token in this file (or in ${TOKEN_VARIABLE}) in the header "
-            "Authorization: Bearer TOKEN.",
-        ),
-    ] = None,
-    quiet: Quiet = False,
+    models: list[str] = option(
+        ...,
+        "Model files. Requests name a model by its file name without the suffix, or by NAME for NAME=FILE.",
+        metavar="MODEL",
+    ),
+    host: str = option("127.0.0.1", "Address to listen on (0.0.0.0 for all addresses of the machine)."),
+    port: int = option(8000, "Port to listen on (0 for any free port).", min=0, max=65535),
+    threads: int = option(0, "Number of requests labelled at a time (0 for one per core).", min=0, metavar="N"),
+    max_body: float = option(4.0, "Size limit of a request.", min=0.001, max=1024, metavar="MB"),
+    max_tokens: int = option(100_000, "Token limit of a request.", min=1, metavar="N"),
+    time_limit: float = option(
+        30.0, "Time limit in seconds for receiving a request, and again for answering it.", min=0.1, metavar="S"
+    ),
+    token_file: str | None = option(
+        None,
+        f"Answer only requests that send the token in this file (or in ${TOKEN_VARIABLE}) in the header Authorization: "
+        "Bearer TOKEN.",
+        metavar="FILE",
+    ),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Label sentences over HTTP: POST /label takes JSON, GET / returns a page for typing sentences.
 

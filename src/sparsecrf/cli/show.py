@@ -6,11 +6,11 @@ import json
 import sys
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from sparsecrf.cli.options import AnyModel
+from sparsecrf.cli.files import check_readable
+from sparsecrf.cli.options import ANY_MODEL, for_typer
+from sparsecrf.options import option
 
 if TYPE_CHECKING:
     from sparsecrf.contrib.explain import ModelExplanation, Weight
@@ -26,19 +26,17 @@ class Format(str, Enum):
     json = "json"
 
 
+@for_typer
 def show(
-    model: AnyModel,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Number of weights to show, largest first; the default is 10 per label for text, otherwise all."
-        ),
-    ] = None,
-    label: Annotated[str | None, typer.Option(help="Show only weights for this label.", metavar="L")] = None,
-    attribute: Annotated[str | None, typer.Option(help="Show only weights for this attribute.", metavar="X")] = None,
-    format: Annotated[
-        Format, typer.Option(help="text: tables; tsv: attribute, previous label, label, weight; json: everything.")
-    ] = Format.text,
+    model: str = option(..., ANY_MODEL),
+    top: int | None = option(
+        None, "Number of weights to show, largest first; the default is 10 per label for text, otherwise all.", min=1
+    ),
+    label: str | None = option(None, "Show only weights for this label.", metavar="L"),
+    attribute: str | None = option(None, "Show only weights for this attribute.", metavar="X"),
+    format: Format = option(
+        Format.text, "text: tables; tsv: attribute, previous label, label, weight; json: everything."
+    ),
 ) -> None:
     """Show a model: labels, weights, transitions, the contribution of each template line, and the optimality gap of
     training.
@@ -46,7 +44,6 @@ def show(
     With --format tsv, the previous label is empty for weights of single labels, and \\[start] at the start of a
     sequence.
     """
-    from sparsecrf.cli.files import check_readable
     from sparsecrf.contrib.convert.foreign import open_model
 
     check_readable(model)

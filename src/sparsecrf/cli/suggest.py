@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Annotated
 
-import typer
-
-from sparsecrf.cli.options import Encoding, ModelFormat, Quiet, Ragged
+from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
+from sparsecrf.cli.files import check_readable, check_writable, total_bytes
+from sparsecrf.cli.long_runs import shown_warnings
+from sparsecrf.cli.options import MODEL, for_typer
+from sparsecrf.cli.train import check_distinct
 from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import THREADS
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.files.text import name_of
+from sparsecrf.model import Model
+from sparsecrf.options import option
+from sparsecrf.progress import progress, say
+from sparsecrf.tables import counted
 
 
 class Measure(str, Enum):
@@ -20,58 +28,37 @@ class Measure(str, Enum):
     CHANGE = "change"
 
 
+@for_typer
 def suggest(
-    pool: Annotated[
-        str,
-        typer.Argument(
-            metavar="POOL",
-            help="Sentences to choose from, with or without labels; - is standard input.",
-            show_default=False,
-        ),
-    ],
-    model: Annotated[str, typer.Option("--model", "-m", metavar="FILE", help="The model file.")],
-    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of sentences to choose.")] = 100,
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; by default standard output.")] = "-",
-    rest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the remaining sentences to this file, as the next pool.")
-    ] = None,
-    by: Annotated[
-        Measure,
-        typer.Option(
-            help="Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of "
-            "single tokens (entropy), or by the expected change in the weights (change)."
-        ),
-    ] = Measure.CONFIDENCE,
-    diversity: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="X",
-            help="Strength of the preference for attributes that no chosen sentence contains yet (0 for none).",
-        ),
-    ] = 1.0,
-    format: ModelFormat = None,
-    ragged: Ragged = False,
-    encoding: Encoding = None,
-    threads: Annotated[
-        int, typer.Option(min=0, max=1024, metavar="N", help="Number of threads (0 for all cores).")
-    ] = 0,
-    quiet: Quiet = False,
+    pool: str = option(..., "Sentences to choose from, with or without labels; - is standard input.", metavar="POOL"),
+    model: str = option(..., MODEL),
+    n: int = option(100, "Number of sentences to choose.", "-n", min=1, metavar="N"),
+    output: str = option("-", "File to write; by default standard output.", "--output", "-o"),
+    rest: str | None = option(None, "Write the remaining sentences to this file, as the next pool.", metavar="FILE"),
+    by: Measure = option(
+        Measure.CONFIDENCE,
+        "Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of single tokens "
+        "(entropy), or by the expected change in the weights (change).",
+    ),
+    diversity: float = option(
+        1.0,
+        "Strength of the preference for attributes that no chosen sentence contains yet (0 for none).",
+        min=0,
+        metavar="X",
+    ),
+    format: str | None = option(None, FORMAT),
+    ragged: bool = option(False, RAGGED),
+    encoding: str | None = option(None, ENCODING),
+    threads: int = option(0, THREADS),
+    quiet: bool = option(False, QUIET),
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.
 
     The sentences are copied unchanged from POOL; its labels are ignored. To let annotators correct predicted labels,
     pipe the sentences to `label`: sparsecrf suggest POOL -m MODEL | sparsecrf label -m MODEL.
     """
-    from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.long_runs import shown_warnings
-    from sparsecrf.cli.train import check_distinct
     from sparsecrf.contrib.suggest import read_pool
     from sparsecrf.contrib.suggest import suggest as chosen_from
-    from sparsecrf.files.atomic import write_atomically
-    from sparsecrf.files.text import name_of
-    from sparsecrf.model import Model
-    from sparsecrf.progress import progress, say
 
     to_file = None if output == "-" else output
     if pool == model == "-":
@@ -105,7 +92,5 @@ def suggest(
 
 
 def _closing(chosen: int, of: int, asked: int) -> str:
-    from sparsecrf.tables import counted
-
     few = "; the pool contains no more" if chosen < asked else ""
     return f"{chosen:,} of {counted(of, 'sentence')} chosen{few}"

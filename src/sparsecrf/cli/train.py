@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.declared import INTERRUPTED
-from sparsecrf.cli.options import Inputs, ReportOptions, with_groups
+from sparsecrf.cli.files import check_readable, check_writable
+from sparsecrf.cli.long_runs import shown_warnings
+from sparsecrf.cli.options import Inputs, ReportOptions, for_typer
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
 from sparsecrf.defaults import AUTO
+from sparsecrf.model import Model
 from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions, option
+from sparsecrf.progress import note, say
 
 if TYPE_CHECKING:
     from sparsecrf.cli.watched_run import WatchedRun
     from sparsecrf.encoding.label_parts import LabelParts
-    from sparsecrf.model import Model
     from sparsecrf.path.auto import Chosen
     from sparsecrf.shards.dataset import Dataset
     from sparsecrf.training import Fit, Weights
@@ -85,9 +88,10 @@ class RunOptions:
     )
 
 
-@with_groups
+@for_typer
 def train(
-    model: Annotated[str, typer.Option("--model", "-m", help="The model file to write.", metavar="FILE")],
+    *,
+    model: str = option(..., "The model file to write.", "--model", "-m", metavar="FILE"),
     inputs: Inputs,
     fitting: FitOptions,
     run: RunOptions,
@@ -99,7 +103,6 @@ def train(
     remaining distance to the optimum. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with
     status 130.
     """
-    from sparsecrf.cli.long_runs import shown_warnings
     from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
     from sparsecrf.cli.train_report import (
@@ -113,9 +116,7 @@ def train(
         unshared,
     )
     from sparsecrf.cli.watched_run import WatchedRun
-    from sparsecrf.model import Model
     from sparsecrf.model.joined import check_prior
-    from sparsecrf.progress import say
     from sparsecrf.training import fit
     from sparsecrf.training.choices import options_for
     from sparsecrf.training.data import TrainingData
@@ -188,7 +189,6 @@ def train(
 
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, reporting: ReportOptions) -> None:
     """Raise for files that cannot be read or written, before work begins."""
-    from sparsecrf.cli.files import check_readable, check_writable
     from sparsecrf.cli.reading import asked_recipe, recipe_files
     from sparsecrf.contrib.plots import check_plot
 
@@ -218,7 +218,6 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
 
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
     """Raise for options that cannot be combined."""
-    from sparsecrf.cli.files import check_readable
     from sparsecrf.cli.reading import given_options, recipe_files
     from sparsecrf.training.choices import check_options, declared_choices
 
@@ -232,7 +231,6 @@ def _weights(
 ) -> Weights | None:
     """The weights of the model of --init or --prior for the features of these data."""
     from sparsecrf.cli.train_report import taken
-    from sparsecrf.progress import say
     from sparsecrf.training import weights_in
 
     if model is None:
@@ -246,7 +244,6 @@ def _chosen(labelled: Dataset, options: dict[str, Any], run: WatchedRun) -> Chos
     """The penalties that --rho1 auto chooses."""
     from sparsecrf.path.auto import choose_for, score_on_dev
     from sparsecrf.path.progress import PathProgress
-    from sparsecrf.progress import note
 
     progress = PathProgress(run.advance, score_on_dev(labelled).name)
     return choose_for(labelled, {**options, "callback": lambda record: run.beat(note(record))}, progress.each)

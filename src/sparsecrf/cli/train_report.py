@@ -8,20 +8,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sparsecrf.cli.remarks import has_documents, headers
 from sparsecrf.defaults import PENALTY, RHO1, RHO2, SMALL
+from sparsecrf.encoding.label_parts import LabelParts
+from sparsecrf.model import Model
+from sparsecrf.options import FitOptions
+from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.tables import counted
+from sparsecrf.training import Fit, Weights
+from sparsecrf.training.data import TrainingData
+from sparsecrf.training.heldout import WrongTokens, wrong_tokens
 from sparsecrf.training.history import REASONS, distance_in_words
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.label_parts import LabelParts
-    from sparsecrf.model import Model
-    from sparsecrf.options import FitOptions
-    from sparsecrf.shards.dataset import Dataset
-    from sparsecrf.training import Fit, Weights
-    from sparsecrf.training.data import TrainingData
-    from sparsecrf.training.heldout import WrongTokens
+from sparsecrf.training.value_sizes import remark_on_sizes
 
 
 def as_json(record: dict[str, Any]) -> str:
@@ -128,9 +129,6 @@ class DevScores:
 
 def on_dev_data(found: Fit, data: Dataset, threads: int) -> DevScores | None:
     """The scores of the model on the dev data; None without dev data."""
-    from sparsecrf.path.scores import CHUNKS, evaluate_chunks, score_of
-    from sparsecrf.training.heldout import wrong_tokens
-
     if data.dev is None:
         return None
     dev = data.dev.corpus
@@ -150,9 +148,6 @@ _LONG, _MANY = 500, 20
 
 def remarks(data: Dataset, files: Sequence[str], dev: str | None) -> list[str]:
     """Warnings about data that probably contain a mistake. `files` are the files that the data were read from."""
-    from sparsecrf.cli.remarks import has_documents, headers
-    from sparsecrf.training.value_sizes import remark_on_sizes
-
     n_sequences, n_tokens, n_labels = data.shards.n_sequences, data.shards.n_tokens, len(data.vocabulary.labels)
     found = headers(data, files)
     if n_labels == 1:
