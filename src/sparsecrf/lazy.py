@@ -6,6 +6,8 @@
 property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
 the same result.
 
+`np` is NumPy, imported when it is first used: a model can be loaded, and can label text, without it.
+
 `registered` imports the objects of a registry; the command line lists their names without importing them.
 """
 
@@ -13,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+__all__ = ["lazy", "np", "registered"]
 
 T = TypeVar("T")
 
@@ -29,10 +33,26 @@ class lazy(Generic[T]):
     def __get__(self, instance: object | None, owner: type | None = None) -> lazy[T] | T:
         if instance is None:
             return self
-        value = instance.__dict__[self.compute.__name__] = self.compute(
-            instance
-        )  # later reads find this attribute first
+        # Later reads find this attribute first.
+        value = instance.__dict__[self.compute.__name__] = self.compute(instance)
         return value
+
+
+class _Module:
+    """A module that is imported when one of its names is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = getattr(import_module(self._name), name)
+        return found
+
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = _Module("numpy")
 
 
 def registered(package: str, places: Mapping[str, str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sparsecrf.path
 from sparsecrf import Model, fit
-from sparsecrf.cli.options import Inputs, with_groups
+from sparsecrf.cli.options import Inputs, for_typer
 from sparsecrf.cli.path import PathOptions
 from sparsecrf.cli.reading import read
 from sparsecrf.cli.train import FitOptions, RunOptions, check_together
@@ -106,7 +106,7 @@ class Group:
 def test_fields_of_a_group_are_options():
     seen = []
 
-    @with_groups
+    @for_typer
     def command(group: Group, flag: Annotated[bool, typer.Option("--flag")] = False) -> None:
         """What it does."""
         seen.append((group, flag))

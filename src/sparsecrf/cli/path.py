@@ -19,6 +19,7 @@ from sparsecrf.cli.options import Inputs, ReportOptions, for_typer
 from sparsecrf.cli.train import RunOptions
 from sparsecrf.defaults import N_RHO, ORDER, RHO1, RHO2, RHO_MIN_RATIO, SEARCH
 from sparsecrf.files.atomic import write_atomically
+from sparsecrf.lazy import np
 from sparsecrf.options import ModelOptions, number_or, option
 from sparsecrf.progress import progress, say
 from sparsecrf.tables import counted
@@ -149,8 +150,6 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
         except KeyboardInterrupt:
             if not models.points:
                 raise
-    import numpy as np
-
     models.write_table()  # the last model may be missing
     points = models.falling()
     errors = None if read.dev is None else np.array([point.error for point in points])

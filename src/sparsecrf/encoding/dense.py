@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +35,6 @@ def has_vector(token: Any) -> bool:
 
 def paired(X: Iterable[Any], dense: Any) -> Iterator[list[tuple[Any, Any]]]:
     """Pair the tokens of sequences with their vectors: a matrix for each sequence, or one matrix for all of them."""
-    import numpy as np
-
     flat = hasattr(dense, "shape") and len(dense.shape) == 2
     given, begin, i = (None if flat else iter(dense)), 0, -1
     for i, sequence in enumerate(X):
@@ -76,8 +75,6 @@ class VectorReader:
 
     def without(self, sequence: Iterable[Any], i: int) -> list[Any]:
         """Sequence i without its vectors, which are collected."""
-        import numpy as np
-
         tokens = list(sequence)
         for t, token in enumerate(tokens):
             where = f"sequence {i}, position {t}"
@@ -96,8 +93,6 @@ class VectorReader:
 
     def matrix(self) -> NDArray[Any]:
         """All vectors, one row for each token."""
-        import numpy as np
-
         return np.concatenate(self._rows) if self._rows else np.empty((0, self.width))
 
 
@@ -110,15 +105,11 @@ class DenseColumns:
     @classmethod
     def of(cls, values: NDArray[Any], standardize: bool = True, scale: float = 1.0) -> DenseColumns:
         """Standardise training data; constant columns become zero. `scale` multiplies all columns."""
-        import numpy as np
-
         return cls.weighted(values, np.ones(len(values)), standardize, scale)
 
     @classmethod
     def weighted(cls, values: NDArray[Any], counts: NDArray[Any], standardize: bool, scale: float) -> DenseColumns:
         """Like `of`, for rows that occur `counts` times."""
-        import numpy as np
-
         d = values.shape[1]
         if not (np.isfinite(scale) and scale > 0):
             raise InputError(f"dense_scale: expected a number above 0, found {scale!r}")
@@ -136,8 +127,6 @@ class DenseColumns:
 
     def added(self, corpus: Corpus, values: NDArray[Any], attributes: StringTable) -> Corpus:
         """The corpus with these columns added; columns without an attribute have zero weight."""
-        import numpy as np
-
         if values.shape[1] != self.width:
             raise InputError(f"dense: expected vectors of {self.width} numbers, found {values.shape[1]}")
         made = (values - np.array(self.mean)) * np.array(self.scale)

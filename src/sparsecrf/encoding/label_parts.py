@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
     from sparsecrf._core import LabelParts as Rows
@@ -76,8 +77,6 @@ class LabelParts(NamedTuple):
     @property
     def core(self) -> Rows:
         """The parts in the form that the core accepts."""
-        import numpy as np
-
         from sparsecrf._core import LabelParts as Rows
 
         ptr = np.cumsum([0, *map(len, self.of_labels)], dtype=np.int64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError, StringTable
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 _NOT_ASKED = -2
@@ -24,8 +24,6 @@ class Csr:
     """A matrix in the core's format. Zeros are either omitted or stored as entries without effect."""
 
     def __init__(self, matrix: Any) -> None:
-        import numpy as np
-
         if hasattr(matrix, "tocsr"):
             sparse = matrix.tocsr()
             ptr, column, value = sparse.indptr, sparse.indices, sparse.data
@@ -43,8 +41,6 @@ class Csr:
 
     def check_finite(self, i: int) -> None:
         """Raise for an entry of sequence i that is not a finite number."""
-        import numpy as np
-
         begin = int(self.ptr[0])
         wrong = np.flatnonzero(~np.isfinite(self.value[begin : self.ptr[-1]]))
         if wrong.size > 0:
@@ -71,8 +67,6 @@ class Columns:
 
     def ids(self, matrix: Csr) -> NDArray[np.int64]:
         """The id of every column in which these rows have an entry; -1 if it is not in the vocabulary."""
-        import numpy as np
-
         width = matrix.shape[1]
         if self._ids is None:
             self._ids = np.full(width, _NOT_ASKED, dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sparsecrf._core import FeatureSet, NgramTable
+from sparsecrf.lazy import np
 
 
 class Ngrams(NamedTuple):
@@ -16,8 +17,6 @@ class Ngrams(NamedTuple):
 
     @classmethod
     def none(cls) -> Ngrams:
-        import numpy as np
-
         return cls(*(np.empty(0, dtype=np.int32) for _ in range(3)))
 
     @classmethod
@@ -38,13 +37,9 @@ class Ngrams(NamedTuple):
 
     def strings(self) -> list[tuple[int, ...]]:
         """The labels of each n-gram."""
-        import numpy as np
-
         ends = np.cumsum(self.length)
         return [tuple(self.labels[end - n : end].tolist()) for n, end in zip(self.length, ends, strict=True)]
 
     def where(self, kept: Any) -> Ngrams:
         """The n-grams selected by a mask, in order."""
-        import numpy as np
-
         return Ngrams(self.attribute[kept], self.length[kept], self.labels[np.repeat(kept, self.length)])

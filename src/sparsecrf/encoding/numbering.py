@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparsecrf.lazy import np
+
 if TYPE_CHECKING:
     from sparsecrf.encoding.label_parts import LabelParts
 
@@ -90,8 +92,6 @@ class Numbering(NamedTuple):
     def _taken_apart(self, numbers: Any) -> tuple[Any, Any, Any]:
         """For each feature of an array: its kind (0: label, 1: pair, 2: pair of classes), x, and its index among the
         features of this kind and attribute."""
-        import numpy as np
-
         numbers = np.asarray(numbers)
         kind = np.asarray(numbers >= self.first_bigram, np.int8)
         if self.classes:
@@ -103,8 +103,6 @@ class Numbering(NamedTuple):
 
     def label(self, numbers: Any) -> Any:
         """y of each feature of an array; Y + j for part j."""
-        import numpy as np
-
         kind, _, cell = self._taken_apart(numbers)
         of_class = np.array([*self.classes, 0])[cell % max(len(self.classes), 1)]
         return np.select([kind == 0, kind == 1], [cell, cell % self.n_labels], of_class)
@@ -115,8 +113,6 @@ class Numbering(NamedTuple):
 
     def previous(self, numbers: Any) -> Any:
         """y' of each feature of an array; -1 for unigram features, Y + 1 + j for part j."""
-        import numpy as np
-
         kind, _, cell = self._taken_apart(numbers)
         Y, C = self.n_labels, max(len(self.classes), 1)
         names = np.array([*(c if c < Y else c + 1 for c in self.classes), Y])  # the last is the start
@@ -125,8 +121,6 @@ class Numbering(NamedTuple):
     def block(self, numbers: Any) -> Any:
         """The block of each feature of an array: x for unigram features of attribute x, X + x for its bigram
         features."""
-        import numpy as np
-
         kind, x, _ = self._taken_apart(numbers)
         return np.where(kind > 0, self.n_attributes + x, x)
 
@@ -137,8 +131,6 @@ class Numbering(NamedTuple):
     def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
         """The numbers of the same features when their attributes become `place` (one entry for each number), and
         there are `n_attributes` attributes."""
-        import numpy as np
-
         kind, _, cell = self._taken_apart(numbers)
         new = self._replace(n_attributes=n_attributes)
         first, width = (0, new.first_bigram, new.first_class), (self.cells, self.pairs, self.class_pairs)

@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, StringTable, VectorText
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -88,8 +88,6 @@ def read_vectors(path: Path, words: Path | None = None, wanted: StringTable | No
 
 
 def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) -> VectorTable:
-    import numpy as np
-
     for file_name in (words, path):
         with open(file_name, "rb") as file:
             while block := file.read(_BLOCK):
@@ -111,8 +109,6 @@ def _read_npy(path: Path, words: Path, wanted: StringTable | None, digest: Any) 
 
 def _matrix(path: Path) -> NDArray[Any]:
     """The array of a file, memory-mapped."""
-    import numpy as np
-
     try:
         matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -147,8 +143,6 @@ def kept_rows(names: list[str], wanted: StringTable | None) -> tuple[list[int], 
 
 def check_finite(values: NDArray[np.float32], words: StringTable, source: str) -> None:
     """Raise for the first number that is not finite."""
-    import numpy as np
-
     rows = 1 + _BLOCK // max(1, values.shape[1])
     for begin in range(0, len(values), rows):
         bad = np.argwhere(~np.isfinite(values[begin : begin + rows]))

@@ -15,10 +15,9 @@ from sparsecrf import _core
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.vector_files import Path, check_finite, kept_rows, read_vectors, width_of
-from sparsecrf.lazy import lazy
+from sparsecrf.lazy import lazy, np
 
-if TYPE_CHECKING:  # a model can be loaded without NumPy
-    import numpy as np
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
@@ -43,8 +42,6 @@ class WordVectors:
         `column`: the column of the word, for tokens that are rows of columns. `window`: the number of words before and
         after a token whose vectors it also uses.
         """
-        import numpy as np
-
         given, names = np.asarray(values, dtype=np.float32), list(words)
         if given.ndim != 2 or len(given) != len(names):
             raise InputError(
@@ -101,8 +98,6 @@ class WordVectors:
     @property
     def values(self) -> Floats:
         """[words, width]"""
-        import numpy as np
-
         return np.asarray(self._values, dtype=np.float32).reshape(len(self.table), self.width)
 
     @lazy
@@ -137,8 +132,6 @@ class WordVectors:
         A word without a vector gets the vector of its lowercase form or, failing that, the mean of all vectors;
         `missing="error"` raises instead of using the mean.
         """
-        import numpy as np
-
         if missing not in ("mean", "error"):
             raise InputError(f"missing: expected 'mean' or 'error', found {missing!r}")
         values = self.values
@@ -217,8 +210,6 @@ def look_up(
 
     Columns are standardised over the tokens with a vector.
     """
-    import numpy as np
-
     rows = vectors.core(None).rows(seen)
     of_tokens = rows[words]
     counts = np.bincount(of_tokens[of_tokens >= 0], minlength=len(vectors))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
+from sparsecrf.lazy import np
 from sparsecrf.model.calibration import (
     SEQUENCES,
     SPANS,
@@ -31,7 +32,6 @@ from sparsecrf.model.calibration import (
 from sparsecrf.model.spans import SpanReader
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -144,8 +144,6 @@ class SpanLists:
         The probability of a type is the probability of the span's labels with this type instead of their own; None gets
         the remaining probability.
         """
-        import numpy as np
-
         path, _ = chain.viterbi(one)
         for a, b, _ in self.reader.places(path):
             types = list[tuple[str | None, float]]()
@@ -165,8 +163,6 @@ class SpanLists:
 
 def each_alone(corpus: Corpus) -> Iterator[Corpus]:
     """Every sequence as a separate corpus, so that queries do not touch the other sequences."""
-    import numpy as np
-
     return (corpus.subset(np.array([i], dtype=np.int64)) for i in range(corpus.n_sequences))
 
 
@@ -190,8 +186,6 @@ def _sequence_score(chain: Chain, one: Corpus, gold: NDArray[np.int32]) -> float
 
 def _sorted_rows(p: NDArray[np.float64]) -> Iterator[tuple[list[int], list[float]]]:
     """For each row, its columns by decreasing value, and these values."""
-    import numpy as np
-
     order = np.argsort(-p, axis=1, kind="stable")
     return zip(order.tolist(), np.take_along_axis(p, order, axis=1).tolist(), strict=True)
 

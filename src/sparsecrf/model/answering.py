@@ -10,11 +10,11 @@ from sparsecrf._core import Model as CoreModel
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.vocabulary import BIAS, Token, Vocabulary
+from sparsecrf.lazy import np
 from sparsecrf.model.limits import Pair, constraints_by_name, label_id
 from sparsecrf.model.tokens import TokenCheck
 
-if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
-    import numpy as np
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sparsecrf.encoding.template import Template
@@ -241,8 +241,6 @@ class AnsweringModel:
     def span_prob(self, sequence: Iterable[Token], start: int, labels: Sequence[str]) -> float:
         """The probability that the tokens from `start` on have exactly these labels, summed over all labels of the
         other tokens."""
-        import numpy as np
-
         corpus = self._encode_one(sequence)
         ids = np.array([label_id(self.vocabulary, name) for name in labels], dtype=np.int32)
         return float(np.exp(self._single.span_log_prob(corpus, 0, start, ids)))

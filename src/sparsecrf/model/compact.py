@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError, StringTable, pack_names, pack_numbers
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sparsecrf.model.file import Parts
@@ -41,8 +41,6 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
 
     int16: w' = scale round(w / scale), scale = max |w| / 32767, so |w' - w| <= scale / 2 = max |w| / 65534.
     """
-    import numpy as np
-
     largest = float(np.abs(w).max(initial=0.0))
     if kind == "float32":
         if largest > float(np.finfo(np.float32).max):
@@ -55,8 +53,6 @@ def rounded(w: NDArray[np.float64], kind: str) -> tuple[NDArray[np.float64], flo
 def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
     """The arrays of a file, except the arrays for label n-grams. `parts` are in byte order; `rounded` has rounded their
     weights with this scale."""
-    import numpy as np
-
     w, (label_bytes, label_offsets) = np.asarray(parts.w), parts.labels.to_arrays()
     return {
         "labels.bytes": label_bytes,
@@ -69,8 +65,6 @@ def pack_arrays(parts: Parts, kind: str, scale: float) -> dict[str, Any]:
 
 def in_byte_order(parts: Parts) -> Parts:
     """The same model with its attributes numbered in the order of their names in UTF-8."""
-    import numpy as np
-
     n_attributes = len(parts.attributes)
     names = [parts.attributes[x] for x in range(n_attributes)]
     order = sorted(range(n_attributes), key=lambda x: names[x].encode())

@@ -33,6 +33,7 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.container import Array, pack
+from sparsecrf.lazy import np
 from sparsecrf.model.compact import in_byte_order, pack_arrays
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ class Parts(NamedTuple):
 def used(parts: Parts) -> Parts:
     """The same model without zero weights, and without attributes whose weights are all zero; this is what a file
     stores."""
-    import numpy as np
-
     ngrams = Ngrams.none() if parts.ngrams is None else parts.ngrams
     numbering = Numbering.with_parts(len(parts.labels), len(parts.attributes), parts.label_parts)
     n_pairs = len(parts.w) - len(ngrams.attribute)

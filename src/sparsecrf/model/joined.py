@@ -12,7 +12,6 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sparsecrf.encoding.recipe import Recipe
@@ -36,8 +35,6 @@ def like_prior(recipe: Recipe, prior: Model) -> Recipe:
 def with_others(model: Model, prior: Model) -> Model:
     """The model with the weights of a prior for attributes that do not occur in the model's data. The labels of the
     prior must be among the labels of the model; attributes without a weight are left out."""
-    import numpy as np
-
     from sparsecrf.encoding.vocabulary import Vocabulary
     from sparsecrf.model.model import Model
 
@@ -69,8 +66,6 @@ def with_others(model: Model, prior: Model) -> Model:
 
 def _attributes(model: Model) -> NDArray[np.int32]:
     """The attribute of each feature."""
-    import numpy as np
-
     return np.concatenate([model.features.unigram_attribute, model.features.bigram_attribute])
 
 

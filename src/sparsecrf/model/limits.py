@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.lazy import np
 from sparsecrf.model.chunk_rules import forbidden_pairs
 
-if TYPE_CHECKING:  # as in answering.py
-    import numpy as np
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: A label pair; the first label is None at the start of the sequence.
@@ -32,8 +32,6 @@ def chunk_constraints(
 @lru_cache(maxsize=8)  # for sequences that are labelled one at a time
 def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The result of `forbidden_pairs` as arrays: bool[Y + 1, Y] and bool[Y]."""
-    import numpy as np
-
     pairs, last = (np.frombuffer(flags, dtype=np.bool_) for flags in forbidden_pairs(labels, scheme))
     return pairs.reshape(-1, len(labels)), last
 
@@ -41,8 +39,6 @@ def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDA
 def _with_ends(masks: NDArray[np.bool_] | None, last: NDArray[np.bool_], ends: Any) -> NDArray[np.bool_] | None:
     """The labels that are allowed at each position, bool[P, Y] (None allows all), without the labels that must not end
     a sequence at its last position."""
-    import numpy as np
-
     if not last.any():
         return masks
     if masks is None:
@@ -62,8 +58,6 @@ def constraints_by_name(
     """Constraints from the arguments of `Model.label`, for a sequence of this length."""
     if allowed is None and forbidden is None and fixed is None and constrain is None:
         return None
-    import numpy as np
-
     n_labels = len(vocabulary.labels)
     for name, given in (("allowed", allowed), ("fixed", fixed)):
         if given is not None and len(given) != length:

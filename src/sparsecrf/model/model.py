@@ -12,7 +12,7 @@ from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
-from sparsecrf.lazy import lazy
+from sparsecrf.lazy import lazy, np
 from sparsecrf.model.answering import AnsweringModel
 from sparsecrf.model.calibration import without_calibration
 from sparsecrf.model.compact import RECORD, kind_of, rounded
@@ -20,8 +20,7 @@ from sparsecrf.model.file import Parts, from_bytes, options_of, read, save, to_b
 from sparsecrf.model.limits import label_id
 from sparsecrf.model.tokens import TokenCheck
 
-if TYPE_CHECKING:  # NumPy is imported where it is needed: a model can be loaded without it
-    import numpy as np
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sparsecrf.contrib.explain import ModelExplanation, SequenceExplanation
@@ -164,8 +163,6 @@ class Model(AnsweringModel):
         and the cells (attribute, previous label, label) form an array with three; the previous label `len(labels)` is
         the start.
         """
-        import numpy as np
-
         u = np.asarray(unigram, dtype=np.int32).reshape(-1, 2)
         b = np.asarray(bigram, dtype=np.int32).reshape(-1, 3)
         # Weights follow the canonical order of features.
@@ -227,8 +224,6 @@ class Model(AnsweringModel):
     def _rounded(self, kind: str) -> tuple[Model, float]:
         """The model as stored in a compact file, and the scale of its weights; it has the same features as this
         model."""
-        import numpy as np
-
         w, scale = rounded(self.w, kind)
         before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
         error = float(np.abs(w - self.w).max(initial=0.0))
@@ -310,15 +305,11 @@ class Model(AnsweringModel):
     @property
     def n_active(self) -> int:
         """Number of nonzero weights."""
-        import numpy as np
-
         return int(np.count_nonzero(self.w))
 
     @property
     def n_attributes(self) -> int:
         """Number of attributes with a nonzero weight; a file stores only these. `vocabulary` may contain more."""
-        import numpy as np
-
         features = self.features
         attribute = np.concatenate([features.unigram_attribute, features.bigram_attribute, features.ngrams[0]])
         return len(np.unique(attribute[np.flatnonzero(self.w)]))
@@ -364,8 +355,6 @@ class Model(AnsweringModel):
         The last row is the start. Plain transitions are the bigram weights of the bias and of template lines without a
         macro. The weight of a class pair is added to every label pair in it.
         """
-        import numpy as np
-
         if self.features.n_class:
             return self.without_parts().transitions()
         Y, features = len(self.labels), self.features

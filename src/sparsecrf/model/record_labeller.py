@@ -12,6 +12,7 @@ from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
 from sparsecrf.files.text import Piece
+from sparsecrf.lazy import np
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import SpanReader
 
@@ -71,8 +72,6 @@ class RecordLabeller:
         if self._best_alone and not model.needs_vectors:
             each = model.label_each(model.checked(record.rows for record in records), model.labels)
             return [Answer(names, None, self._places(names, r)) for names, r in zip(each, records, strict=True)]
-        import numpy as np
-
         chain = model.chain_with(1)
         corpus = model.encode(record.rows for record in records)
         limits = self._limits(corpus, records)

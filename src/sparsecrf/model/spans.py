@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.chunks import START, ChunkReader, Scheme, span_scheme
+from sparsecrf.lazy import np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 

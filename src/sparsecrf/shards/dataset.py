@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns, name_columns
 from sparsecrf.encoding.encode import PieceEncoder
@@ -31,8 +33,6 @@ def without_rare(
     An attribute that conditions labels and label pairs is counted once per position. Attributes in `everywhere` are
     kept, since they are dense columns, which are not in the corpus yet.
     """
-    import numpy as np
-
     if at_least < 1:
         raise InputError(f"at_least: expected at least 1, found {at_least}")
     arrays = corpus.to_arrays()
@@ -52,8 +52,6 @@ def without_rare(
 
 def _filtered(kind: str, arrays: dict[str, Any], kept: Any, place: Any) -> dict[str, Any]:
     """The lists of one kind without the removed attributes."""
-    import numpy as np
-
     ptr, ids, values = (arrays[f"{kind}_{part}"] for part in ("ptr", "id", "value"))
     stays = kept[ids]  # [entries]
     before = np.concatenate([[0], np.cumsum(stays)])  # [entries + 1] number of kept entries before each

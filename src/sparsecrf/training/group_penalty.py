@@ -31,7 +31,7 @@ from sparsecrf._core import InputError
 from sparsecrf.lazy import lazy
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
-from sparsecrf.training.penalty import ElasticNet, Mask
+from sparsecrf.training.penalty import ElasticNet, Mask, Strength
 
 if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
@@ -42,16 +42,10 @@ _KEPT_SETS = 4  # number of cached forests: a run alternates between a few featu
 
 
 @dataclass(frozen=True)
-class OnFeatures:
+class OnFeatures(Strength):
     """The penalty on a set of features; all other weights are zero."""
 
-    rho1: float
-    rho2: float
     forest: Forest
-
-    @property
-    def threshold(self) -> float:
-        return self.rho1
 
     def value(self, w: Floats) -> float:
         return ElasticNet(self.rho1, self.rho2).value(w) + self.forest.norm(w)
@@ -103,32 +97,18 @@ class OnFeatures:
 
 
 @dataclass(frozen=True)
-class GroupPenalty:
+class GroupPenalty(Strength):
     """The penalty over all features of some data."""
 
-    rho1: float
-    rho2: float
     grouping: Grouping
     weight: float
     data: TrainingData
 
     def __post_init__(self) -> None:
-        cells = ElasticNet(self.rho1, self.rho2)
-        object.__setattr__(self, "rho1", cells.rho1)
-        object.__setattr__(self, "rho2", cells.rho2)
+        super().__post_init__()
         weight = float(self.weight) if isinstance(self.weight, Real) else np.nan
         if not (np.isfinite(weight) and weight >= 0):
             raise InputError(f"group_weight: expected a finite number >= 0, found {self.weight!r}")
-
-    @property
-    def threshold(self) -> float:
-        return self.rho1
-
-    def threshold_of(self, n_labels: int) -> float:
-        return self.rho1
-
-    def thresholds(self, numbers: Numbers) -> float:
-        return self.rho1
 
     def on(self, numbers: Numbers) -> OnFeatures:
         for known, found in self._recent:

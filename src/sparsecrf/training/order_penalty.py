@@ -19,7 +19,7 @@ from sparsecrf.compatibility import Capabilities, Named, OptionError
 from sparsecrf.defaults import PENALTY
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.ngrams import NgramSpace
-from sparsecrf.training.penalty import ElasticNet, PenaltyKind, Strengths
+from sparsecrf.training.penalty import ElasticNet, PenaltyKind, Strength, Strengths
 
 if TYPE_CHECKING:
     from sparsecrf.training.data import TrainingData
@@ -44,22 +44,11 @@ class WeightedNet(ElasticNet):
 
 
 @dataclass(frozen=True)
-class OrderPenalty:
+class OrderPenalty(Strength):
     """The penalty over all features of a data set."""
 
-    rho1: float
-    rho2: float
     factor: float
     ngrams: NgramSpace
-
-    def __post_init__(self) -> None:
-        plain = ElasticNet(self.rho1, self.rho2)  # raises for invalid values
-        object.__setattr__(self, "rho1", plain.rho1)
-        object.__setattr__(self, "rho2", plain.rho2)
-
-    @property
-    def threshold(self) -> float:
-        return self.rho1
 
     def threshold_of(self, n_labels: int) -> float:
         return self.rho1 * self.factor ** max(n_labels - 2, 0)

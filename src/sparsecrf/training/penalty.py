@@ -43,7 +43,7 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class Strength(Protocol):
+class HasStrength(Protocol):
     """The strength of a penalty."""
 
     @property
@@ -56,7 +56,7 @@ class Strength(Protocol):
     def threshold(self) -> float: ...
 
 
-class Penalty(Strength, Protocol):
+class Penalty(HasStrength, Protocol):
     """The interface of a penalty on a set of features."""
 
     def value(self, w: Floats) -> float: ...
@@ -79,7 +79,7 @@ class Penalty(Strength, Protocol):
         """The smallest r >= 0 such that Omega*(G) would be 0 with r rho1 instead of rho1 and rho2 = 0, from |G|."""
 
 
-class PenaltyOfAll(Strength, Protocol):
+class PenaltyOfAll(HasStrength, Protocol):
     """A penalty on the whole space."""
 
     def threshold_of(self, n_labels: int) -> float:
@@ -123,8 +123,8 @@ class PenaltyKind:
 
 
 @dataclass(frozen=True)
-class ElasticNet:
-    """Omega(w) = rho1 |w|_1 + rho2/2 |w|^2"""
+class Strength:
+    """The strength of a penalty, checked; a base class for penalties whose threshold is rho1."""
 
     rho1: float
     rho2: float
@@ -146,6 +146,10 @@ class ElasticNet:
 
     def thresholds(self, numbers: Numbers) -> float | Floats:
         return self.rho1
+
+
+class ElasticNet(Strength):
+    """Omega(w) = rho1 |w|_1 + rho2/2 |w|^2"""
 
     @property
     def rho1_of(self) -> float | Floats:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsecrf.compatibility import Trait, solver_for
-from sparsecrf.training.feature_sets import Floats, WorkingSet
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
-from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
+from sparsecrf.training.solvers.solver import Point, Solver, SolverKind
 
 _INNER_ITERATIONS = 20  # iterations of one step: SciPy restarts its memory at each
 
@@ -24,7 +24,7 @@ def lbfgs(objective: Objective, memory: int = 10, plain: bool = False) -> Lbfgs 
     return PlainLbfgs(objective, memory) if plain else Lbfgs(objective, memory)
 
 
-class Lbfgs:
+class Lbfgs(Solver):
     """Each step is a run of L-BFGS-B on the working set."""
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
@@ -32,18 +32,6 @@ class Lbfgs:
 
         self.objective, self.memory, self.minimize = objective, memory, minimize
         self.interrupted = False
-
-    def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Nothing to do: no state is kept between steps."""
-
-    def forget(self) -> None:
-        """Nothing to do: no state is kept between steps."""
-
-    def state(self) -> Arrays:
-        return {}
-
-    def restore(self, state: Arrays) -> None:
-        """Nothing to do: no state is kept between steps."""
 
     def step(self, point: Point) -> Point:
         if self.interrupted:  # in the middle of a step, whose best point is kept

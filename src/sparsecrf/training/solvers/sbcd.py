@@ -24,13 +24,14 @@ from sparsecrf.compatibility import Trait, solver_for
 from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.local_model import LocalModel
-from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
+from sparsecrf.training.solvers.solver import Arrays, Point, Solver, SolverKind
 
 _MORE_DAMPING, _LESS_DAMPING, _MOST_DAMPING = 4.0, 0.8, 1e9
 
 
-class Cd:
-    """One step is one sweep over the weights of the working set, one at a time."""
+class Cd(Solver):
+    """One step is one sweep over the weights of the working set, one at a time. The damping of a block corrects
+    itself, so there is no need to forget it."""
 
     coordinatewise = True
 
@@ -41,12 +42,6 @@ class Cd:
             raise InputError(f"as_printed: expected a number above 0, found {as_printed}")
         self.objective, self.as_printed = objective, as_printed
         self.sweeper = Sweeper(objective.corpus, objective.threads)
-
-    def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Does nothing: no state depends on the working set."""
-
-    def forget(self) -> None:
-        """Does nothing: the damping of each block corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.sweeper.damping}
@@ -83,7 +78,7 @@ class Blockwise(Cd):
     coordinatewise = False
 
 
-class Groupwise:
+class Groupwise(Solver):
     """One step is one sweep over groups of attributes that never occur at the same position, with one pass per
     group."""
 
@@ -96,9 +91,6 @@ class Groupwise:
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         self.h = None
-
-    def forget(self) -> None:
-        """Does nothing: the damping of each group corrects itself."""
 
     def state(self) -> Arrays:
         return {"damping": self.damping.copy(), **({} if self.h is None else {"h": self.h})}

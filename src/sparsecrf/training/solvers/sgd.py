@@ -36,14 +36,12 @@ from sparsecrf.shards import Shard, shards_of
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.order_penalty import OrderPenalty, WeightedNet
-from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
+from sparsecrf.training.solvers.solver import Arrays, Point, Solver, SolverKind
 
 Answer = TypeVar("Answer")
 
 EPOCHS = 50  #: maximum number of epochs if there is no other limit
-_DOUBT = (
-    math.inf
-)  # doubt of estimates (`Stopping`): the objective of noisy steps says little about the remaining distance
+_DOUBT = math.inf  # doubt of estimates (`Stopping`): noisy steps say little about the remaining distance
 _DECAY = 0.3  # decay of the step size per epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
 _MOST_PASSES = 10  # passes over a smaller sample
@@ -53,14 +51,13 @@ _FIRST_EXPONENT, _EXPONENTS = -6, 60  # exponents of the powers of two to try: t
 # with many labels.
 _CLEARLY = 1.1
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
-_WARM_AT_ONCE = (
-    8  # with 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md)
-)
+# With 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md).
+_WARM_AT_ONCE = 8
 _WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 are dropped
 _WARM_TOKENS = 8_000_000  # for larger sharded data, use shards with about this many tokens in total
 
 
-class _Stochastic:
+class _Stochastic(Solver):
     """One step is one epoch. It may increase the objective."""
 
     at_once = 1  #: number of sequences whose gradients are computed at the same weights
@@ -104,9 +101,6 @@ class _Stochastic:
         if self.q is not None:
             self.q = new.carry(self.q, old)
         self.joined = np.setdiff1d(new.numbers, old.numbers, assume_unique=True)
-
-    def forget(self) -> None:
-        """Does nothing: there is no state to drop."""
 
     def state(self) -> Arrays:
         state: Arrays = {"epochs": np.array(self.epochs), "u": np.array(self.u), "joined": self.joined}

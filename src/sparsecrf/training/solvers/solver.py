@@ -77,22 +77,26 @@ class Point:
 
 
 class Solver(Protocol):
-    """One algorithm on a fixed set of features."""
+    """One algorithm on a fixed set of features. By default, it keeps no state between steps."""
 
     def step(self, point: Point) -> Point:
         """One iteration. Returns `point` itself if it found nothing better; a stochastic solver may increase P."""
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """Carry the state over to a new working set."""
+        return
 
     def forget(self) -> None:
         """Drop the state: it led to a step that did not improve, or no step follows."""
+        return
 
     def state(self) -> Arrays:
         """The state, as arrays that later steps do not change."""
+        return {}
 
     def restore(self, state: Arrays) -> None:
         """Restore the state of another solver of the same kind."""
+        return
 
 
 @runtime_checkable
