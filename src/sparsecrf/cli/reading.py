@@ -122,9 +122,8 @@ def recipe_of(model: Model) -> Recipe:
     """The recipe for the data of a new model that starts from this model."""
     scale = None
     if model.vectors is not None and model.dense is not None:
-        scale = model.dense.scale[
-            model.vectors.width
-        ]  # the column that marks words without a vector is not standardised
+        # The column that marks words without a vector is not standardised.
+        scale = model.dense.scale[model.vectors.width]
     marks: dict[str, Any] = {name: str(model.training.get(name, "")) for name in UNCERTAIN}
     return Recipe(
         format=str(model.training[FORMAT]) if FORMAT in model.training else None,

@@ -13,8 +13,7 @@ identified by its cell, which is a label y or a part Y + j; as a previous label,
 start. Label n-grams (x, y_1 .. y_k), k >= 3, are numbered from `first_ngram` on, by their place in a table
 (`training/ngrams.py`); the methods below that take numbers are for features of one and two labels.
 
-The arithmetic works on Python integers and on arrays. NumPy is imported where arrays are made, because models can be
-loaded without it.
+The arithmetic works on Python integers and on arrays.
 """
 
 from __future__ import annotations

@@ -84,9 +84,8 @@ class BaseCRF(TrainingCRF):
 
             return self._split(X, lengths, best, [])
         names = self.classes_.tolist()
-        if (
-            lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]
-        ):  # a single sequence, for example in a server
+        # A single sequence, for example in a server.
+        if lengths is None and type(X) is list and len(X) == 1 and type(X[0]) is list and X[0]:
             alone = np.empty(1, dtype=object)
             alone[:] = model.label_each([model.checked_one(X[0])], names)
             return alone
@@ -226,10 +225,8 @@ class BaseCRF(TrainingCRF):
 
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)
-        find, names = (
-            SetFinder(self.model_.training, self.model_.labels, coverage, of, max_size),
-            self.classes_.tolist(),
-        )
+        find = SetFinder(self.model_.training, self.model_.labels, coverage, of, max_size)
+        names = self.classes_.tolist()
         empty: list[Any] = [([], 1.0)] if of == "sequences" else []
         return self._each(X, lengths, lambda chain, corpus: find(chain, corpus, names), empty)
 

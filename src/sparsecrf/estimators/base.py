@@ -17,13 +17,10 @@ from sklearn.utils import check_random_state
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Choice, OptionError, Trait, has
-from sparsecrf.encoding.label_parts import LabelPartsChoice
 from sparsecrf.encoding.recipe import Recipe
-from sparsecrf.encoding.resources import Resource, checked
-from sparsecrf.encoding.template import Template
-from sparsecrf.encoding.vectors import WordVectors, given_vectors
-from sparsecrf.encoding.vocabulary import Bigrams
-from sparsecrf.estimators.class_weights import ClassWeight, labels_of, token_weights
+from sparsecrf.encoding.resources import checked
+from sparsecrf.encoding.vectors import given_vectors
+from sparsecrf.estimators.class_weights import labels_of, token_weights
 from sparsecrf.estimators.frames import (
     SentenceColumn,
     check_one_of,
@@ -39,13 +36,11 @@ from sparsecrf.model import Model
 from sparsecrf.model.format import FORMAT
 from sparsecrf.model.joined import check_prior, like_prior
 from sparsecrf.path import Point
-from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.progress import PathProgress
 from sparsecrf.progress import Advance, note, progress, say
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.choices import check_options, options_for
-from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.solvers.working_set import Callback
 from sparsecrf.warn import warn_caller
 
@@ -76,25 +71,7 @@ def _check_settings(recipe: Recipe) -> None:
 
 
 class TrainingCRF(HasSolverOptions):
-    """An estimator that trains a `model_`. Subclasses define the parameters below, and more."""
-
-    rho2: AskedRho2
-    penalty: PenaltyChoice
-    order: int | None
-    label_parts: LabelPartsChoice | None
-    class_weight: ClassWeight
-    solver: str
-    template: Recipe | Template | str | os.PathLike[str] | None
-    features: str | None
-    resources: Iterable[Resource] | None
-    vectors: WordVectors | str | os.PathLike[str] | None
-    max_iter: int | None
-    tol: float
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    bigrams: Bigrams
-    start: bool
+    """An estimator that trains a `model_`. `__init__` of the subclasses declares the parameters."""
 
     model_: Model
     classes_: NDArray[Any]
@@ -208,14 +185,17 @@ class TrainingCRF(HasSolverOptions):
         with progress("training", None, quiet=self.verbose != 1) as advance:
 
             def callback(record: dict[str, Any]) -> Any:
-                if self.verbose == 1:
-                    advance(note=note(record))
-                elif self.verbose > 1:
-                    say(note(record))
-                asked = self._option("callback")
-                return None if asked is None else asked(record)
+                advance(note=note(record))
+                return self._called_back(record)
 
             yield callback
+
+    def _called_back(self, record: dict[str, Any]) -> Any:
+        """Print an iteration if `verbose` is above 1; the result of the user's callback."""
+        if self.verbose > 1:
+            say(note(record))
+        asked = self._option("callback")
+        return None if asked is None else asked(record)
 
     @contextmanager
     def _watching_path(self, score: str, folds: int = 0) -> Iterator[PathProgress]:
@@ -289,7 +269,4 @@ class PathWatch(PathProgress):
 
     def callback(self, record: dict[str, Any]) -> Any:
         super().callback(record)
-        if self._estimator.verbose > 1:
-            say(note(record))
-        asked = self._estimator._option("callback")
-        return None if asked is None else asked(record)
+        return self._estimator._called_back(record)

@@ -155,7 +155,7 @@ class CRF(BaseCRF):
         penalties, order), so that `fit` trains the same kind of model on other data. The file does not record
         `bigrams`. If the model contains word vectors, you must give them again.
         """
-        known = model if isinstance(model, Model) else Model.load(model)
+        known = _opened(model)
         found = _parameters_of(known)
         further = {**found.pop("solver_options", {}), **(parameters.pop("solver_options", None) or {})}
         crf = cls(**{**found, **parameters}, solver_options=further or None)
@@ -205,17 +205,13 @@ class CRF(BaseCRF):
         Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
         is "interrupt".
         """
-        penalties_of(
-            RHO1 if self.rho1 == AUTO else self.rho1, self.rho2
-        )  # raises for penalties that only `path` supports
+        penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for what only `path` supports
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
         data = data if dev is None else self._encoded_dev(data, dev, sentences)
         options = {**self._options_for(data), "rho1": self.rho1}
-        init = init_model
+        init = None if init_model is None else _opened(init_model)
         if init is None and self.warm_start:
             init = getattr(self, "model_", None)
-        if isinstance(init, (str, os.PathLike)):
-            init = Model.load(init)
         warn_of_sizes(data)
         start = None if init is None else weights_in(init, data.vocabulary, options["parts"])
         if self.rho1 == AUTO:
@@ -276,6 +272,10 @@ class CRF(BaseCRF):
                 callback=watch.callback,
                 **self._options_for(data),
             )
+
+
+def _opened(model: Model | str | os.PathLike[str]) -> Model:
+    return model if isinstance(model, Model) else Model.load(model)
 
 
 def _parameters_of(model: Model) -> dict[str, Any]:

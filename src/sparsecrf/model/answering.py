@@ -57,10 +57,10 @@ class AnsweringModel:
             if self.dense is None:
                 raise InputError("dense: not supported by a model without dense columns")
             X = paired(X, dense)
-        return self._encode(self.checked(X), y)
+        return self.encode_checked(self.checked(X), y)
 
-    def _encode(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
-        """`encode` without checking the type of tokens."""
+    def encode_checked(self, X: Iterable[Iterable[Token]], y: Iterable[Iterable[str | None]] | None = None) -> Corpus:
+        """Encode sequences, as `encode` does, that have already been checked."""
         if y is None and self.template is not None and not self.needs_vectors:
             return self._core.encode(X)  # rows of columns are not matrices
         reader = None if self.dense is None or self.vectors is not None else VectorReader(self.dense.width)
@@ -88,10 +88,6 @@ class AnsweringModel:
     def checked_one(self, sequence: Iterable[Token]) -> Any:
         """A single sequence, checked as by `checked`."""
         return self._check.one(sequence, self._knows)
-
-    def encode_checked(self, X: Iterable[Iterable[Token]]) -> Corpus:
-        """Encode sequences, as `encode` does, that have already been checked."""
-        return self._encode(X)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:
         """Whether the model contains an attribute of the sequence, besides the bias, or looks up vectors."""
@@ -228,10 +224,7 @@ class AnsweringModel:
         """Sets of answers that contain the right answer with probability `coverage`, one for each sequence. The model
         must be calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
-        `of="sequences"`: label sequences with their probabilities, best first. "tokens": for each token, labels with
-        their probabilities. "spans": for each span of the best labels, a `SpanSet` of types, where None means "not a
-        span". A set is None (abstention) if it would contain more than `max_size` answers. See docs/guarantees.md for
-        the guarantee.
+        `of` and `max_size` are as for `CRF.predict_set`.
         """
         from sparsecrf.model.answer_sets import SetFinder
 

@@ -12,9 +12,8 @@ from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sparsecrf.encoding.recipe import Recipe
+    from sparsecrf.model.file import Parts
     from sparsecrf.model.model import Model
 
 
@@ -32,41 +31,24 @@ def like_prior(recipe: Recipe, prior: Model) -> Recipe:
     return replace(recipe, labels=tuple(prior.labels), start=prior.vocabulary.start, lines=lines)
 
 
-def with_others(model: Model, prior: Model) -> Model:
-    """The model with the weights of a prior for attributes that do not occur in the model's data. The labels of the
-    prior must be among the labels of the model; attributes without a weight are left out."""
-    from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.model.model import Model
-
+def with_others(parts: Parts, prior: Model) -> Parts:
+    """The content of a model, with the weights of a prior for attributes that do not occur in the model's data. The
+    labels of the prior must be among the labels of the model."""
     prior = prior.without_parts()
-    known, old = model.vocabulary.attributes, prior.vocabulary.attributes
-    names = {name: k for k, name in enumerate(known[k] for k in range(len(known)))}
-    is_new = np.array([old[k] not in names for k in range(len(old))], dtype=np.bool_)
-    place = np.array([names.setdefault(old[k], len(names)) for k in range(len(old))], dtype=np.int64)
-    label = np.array([model.labels.index(name) for name in prior.labels] + [len(model.labels)], dtype=np.int64)
-    cells = []
-    for one, attribute, of in ((model, np.arange(len(known)), np.arange(len(model.labels) + 1)), (prior, place, label)):
-        f, n = one.features, one.features.n_unigram
-        kept = np.flatnonzero(one.w) if one is model else np.flatnonzero((one.w != 0) & is_new[_attributes(one)])
-        unigram, bigram = kept[kept < n], kept[kept >= n] - n
-        pairs = (attribute[f.bigram_attribute[bigram]], of[f.bigram_previous[bigram]], of[f.bigram_label[bigram]])
-        singles = (attribute[f.unigram_attribute[unigram]], of[f.unigram_label[unigram]])
-        cells.append((np.stack(singles, axis=1), one.w[unigram], np.stack(pairs, axis=1), one.w[n + bigram]))
-    joined = [np.concatenate(both) for both in zip(*cells, strict=True)]
-    by_id = list(names)
-    conditioning = frozenset(by_id[x] for x in set(joined[2][:, 0].tolist()))
-    vocabulary = Vocabulary(conditioning, model.vocabulary.start)
-    for name in model.labels:
-        vocabulary.labels.intern(name)
-    for name in by_id:
-        vocabulary.attributes.intern(name)
-    about: dict[str, Any] = {"template": model.template, "n_columns": model.n_columns, "training": model.training}
-    return Model.from_cells(vocabulary, *joined, **about).compacted()
-
-
-def _attributes(model: Model) -> NDArray[np.int32]:
-    """The attribute of each feature."""
-    return np.concatenate([model.features.unigram_attribute, model.features.bigram_attribute])
+    names, old, f = parts.attributes.copy(), prior.vocabulary.attributes, prior.features
+    place = np.array([names.intern(old[k]) for k in range(len(old))], dtype=np.int64)
+    n_labels, n_known = len(parts.labels), len(parts.attributes)
+    labels = [parts.labels[y] for y in range(n_labels)]
+    label = np.array([*map(labels.index, prior.labels), n_labels], dtype=np.int64)  # the last is the start
+    before, after = Numbering(n_labels, n_known), Numbering(n_labels, len(names))
+    own = before.moved(parts.numbers, before.attribute(parts.numbers), len(names))
+    x = place[np.concatenate([f.unigram_attribute, f.bigram_attribute])]
+    unigram = after.unigram(x[: f.n_unigram], label[f.unigram_label])
+    bigram = after.bigram(x[f.n_unigram :], label[f.bigram_previous], label[f.bigram_label])
+    numbers = np.concatenate([own, np.concatenate([unigram, bigram])[x >= n_known]])
+    order = np.argsort(numbers)
+    w = np.concatenate([parts.w, prior.w[x >= n_known]])
+    return parts._replace(attributes=names, numbers=numbers[order], w=w[order])
 
 
 def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
@@ -78,9 +60,8 @@ def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
     unigram, mu = _unigrams(features, w[:n], new)
     bigram, lam = _bigrams(features, w[n:n_pairs], new)
     ngrams = Ngrams.of(features)
-    numbers = np.concatenate(
-        [unigram, bigram, new.first_ngram + np.arange(features.n_ngram)]
-    )  # label n-grams are numbered by their own table
+    # Label n-grams are numbered by their own table.
+    numbers = np.concatenate([unigram, bigram, new.first_ngram + np.arange(features.n_ngram)])
     made = FeatureSet.from_numbers(Y, features.n_attributes, numbers, ngrams.table(Y))
     return made, np.concatenate([mu, lam, w[n_pairs:]])
 
@@ -88,9 +69,8 @@ def whole_labels(features: FeatureSet, w: Any) -> tuple[FeatureSet, Any]:
 def _unigrams(features: FeatureSet, w: Any, new: Numbering) -> tuple[Any, Any]:
     """Numbers of features (x, y) and their weights."""
     assert features.parts is not None
-    labels_of = [[y] for y in range(features.n_labels)] + [
-        [] for _ in range(features.n_parts)
-    ]  # the labels of each cell
+    # The labels of each cell.
+    labels_of = [[y] for y in range(features.n_labels)] + [[] for _ in range(features.n_parts)]
     for y in range(features.n_labels):
         for j in features.parts.of(y):
             labels_of[features.n_labels + j].append(y)

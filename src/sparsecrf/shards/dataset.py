@@ -20,7 +20,6 @@ from sparsecrf.encoding.vectors import TrainingVectors, WordVectors, look_up
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
 from sparsecrf.files.text import Source, name_of, readable_twice
 from sparsecrf.model import Model
-from sparsecrf.model.joined import with_others
 from sparsecrf.model.tokens import KIND
 from sparsecrf.shards.shards import Shards
 
@@ -86,9 +85,8 @@ class Dataset:
     dense: DenseColumns | None = None  #: standardisation of vectors; None if tokens have no vectors
     vectors: WordVectors | None = None  #: word vectors; None if tokens come with vectors, or have none
     places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1 if it has no tokens and is left out
-    unknown: UnknownLabels = field(
-        default_factory=UnknownLabels
-    )  #: labels of held-out data that are not in the training data
+    #: Labels of held-out data that are not in the training data.
+    unknown: UnknownLabels = field(default_factory=UnknownLabels)
     dev: Dataset | None = None  #: held-out data, encoded with the same vocabulary
     prior: Model | None = None  #: the model that training starts from; its weights for other attributes are kept
 
@@ -124,7 +122,7 @@ class Dataset:
         kind = {} if self.token_kind is None else {KIND: self.token_kind}
         # A template that ignores the last columns lets the model label data without them, such as plain text.
         reads_all = self.template is None or self.template.n_columns >= self.n_columns
-        made = found.model(
+        return found.model(
             self.vocabulary,
             compacted=compacted,
             note={**self.recipe.record, **kind, **self.tokenizer, **(note or {})},
@@ -132,8 +130,8 @@ class Dataset:
             n_columns=self.n_columns if reads_all else 0,
             dense=self.dense,
             vectors=self.vectors,
+            prior=self.prior,
         )
-        return made if self.prior is None else with_others(made, self.prior)
 
     def remark(self, what: str) -> str | None:
         """A warning if held-out data, called `what` in messages, contain labels that these data lack, else None. Raises

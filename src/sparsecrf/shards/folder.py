@@ -121,7 +121,8 @@ class CorpusFolder:
         process can use; all other shards are read again for each query."""
         left, n_kept = usable_memory() // 4 if memory is None else memory, 0
         for k in range(len(self.shards)):
-            left -= _PER_BYTE * self._size_of(k) + _PER_ATTRIBUTE * self.n_attributes
+            file = self.path / shard_name(k)
+            left -= _PER_BYTE * (file.stat().st_size if file.exists() else 0) + _PER_ATTRIBUTE * self.n_attributes
             if left < 0:
                 break
             n_kept += 1
@@ -132,10 +133,6 @@ class CorpusFolder:
         shards = self.in_shards(threads, memory)
         n_columns = max(0, self.n_columns - 1)
         return Dataset(self.vocabulary, shards, recipe, self.template, n_columns, tokenizer=self.tokenizer)
-
-    def _size_of(self, k: int) -> int:
-        file = self.path / shard_name(k)
-        return file.stat().st_size if file.exists() else 0
 
     def openers(self) -> list[Callable[[], Corpus]]:
         """A function for each shard that opens it."""

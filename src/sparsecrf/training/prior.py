@@ -43,10 +43,8 @@ class PriorOracle(ShardedOracle):
     def __init__(self, data: TrainingData, prior: Weights) -> None:
         super().__init__(data.shards, data.part_rows)
         self._data, self.prior = data, prior
-        self._last: tuple[FeatureSet | None, _Wide | None] = (
-            None,
-            None,
-        )  # cached, since solvers use one set many times
+        # Cached, since solvers use one set many times.
+        self._last: tuple[FeatureSet | None, _Wide | None] = None, None
 
     def wide(self, features: FeatureSet) -> _Wide:
         """The set, extended by the features of w0."""

@@ -16,6 +16,7 @@ from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 from sparsecrf.model.file import Parts, used
+from sparsecrf.model.joined import with_others
 from sparsecrf.shards import Shards
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.history import REASONS, Record, columns, distance_in_words
@@ -85,11 +86,12 @@ class Fit:
         *,
         note: Mapping[str, Any] | None = None,
         compacted: bool = False,
+        prior: Model | None = None,
         **options: Any,
     ) -> Model:
         """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
         and vectors. `note`: additional entries of the training record. `compacted`: drop attributes that have no
-        weight, as `Model.compacted` does.
+        weight, as `Model.compacted` does, and add the weights of a `prior` for attributes that are not in the corpus.
 
         Names that were added to the vocabulary later are left out.
         """
@@ -98,7 +100,8 @@ class Fit:
         if not compacted:
             return Model(vocabulary, self.features, self.w, **options)
         names = (vocabulary.labels, vocabulary.attributes)
-        return Model._of(used(Parts(*names, self.numbers, self.w, vocabulary.start, ngrams=self.ngrams, **options)))
+        parts = Parts(*names, self.numbers, self.w, vocabulary.start, ngrams=self.ngrams, **options)
+        return Model._of(used(parts if prior is None else with_others(parts, prior)))
 
     @property
     def features(self) -> FeatureSet:
