@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "gil.hpp"
 
 namespace sparsecrf::bindings {
 
@@ -56,16 +57,15 @@ void expect_length(const std::optional<A>& array, std::size_t n, std::string_vie
     if (array) expect_length(*array, n, what);
 }
 
-// An uninitialized NumPy array that owns its memory.
-template <class T, int N>
-Result<T, N> make(const std::size_t (&shape)[N]) {
-    std::size_t size = 1;
-    for (const std::size_t n : shape) size *= n;
-    auto data = std::make_unique<T[]>(size);
+// An uninitialized NumPy array that owns its memory, with n... elements along its axes.
+template <class T, class... Size>
+auto make(Size... n) {
+    const std::size_t shape[] = {static_cast<std::size_t>(n)...};
+    auto data = std::make_unique<T[]>((static_cast<std::size_t>(n) * ...));
     T* raw = data.get();
     nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     data.release();
-    return Result<T, N>(raw, N, shape, owner);
+    return Result<T, sizeof...(n)>(raw, sizeof...(n), shape, owner);
 }
 
 template <class A>
@@ -73,9 +73,17 @@ std::span<typename A::Scalar> span_of(A& array) {
     return {array.data(), array.size()};
 }
 
+// The array after fill(span), which does not hold the GIL.
+template <class A, class Fill>
+A filled(A array, Fill fill) {
+    const WithoutGil unlocked;
+    fill(span_of(array));
+    return array;
+}
+
 template <class T, class Source>
 Result<T, 1> copy(const Source& source) {
-    Result<T, 1> out = make<T, 1>({source.size()});
+    Result<T, 1> out = make<T>(source.size());
     std::size_t k = 0;
     for (const auto& x : source) out.data()[k++] = static_cast<T>(x);
     return out;

@@ -140,7 +140,7 @@ nb::dict to_arrays(const Corpus& c) {
     nb::dict out;
     out["n_labels"] = c.n_labels;
     out["n_attributes"] = c.n_attributes;
-    auto lengths = make<std::int64_t, 1>({static_cast<std::size_t>(c.n_sequences())});
+    auto lengths = make<std::int64_t>(c.n_sequences());
     for (std::int64_t i = 0; i < c.n_sequences(); ++i) lengths.data()[i] = c.length(i);
     out["lengths"] = nb::cast(lengths);
     put_csr(out, "unigram", c.n_tokens(), [&](std::int64_t t) { return c.unigram_attributes(t); });
@@ -172,10 +172,10 @@ Corpus with_dense(const Corpus& c, const Array2<float>& values, const Array1<std
 nb::dict state_of(const Corpus& c) {
     nb::dict out = to_arrays(c);
     if (c.n_dense == 0) return out;
-    auto values = make<float, 2>({static_cast<std::size_t>(c.n_tokens()), static_cast<std::size_t>(c.n_dense)});
+    auto values = make<float>(c.n_tokens(), c.n_dense);
     std::copy(c.dense.begin(), c.dense.end(), values.data());
     out["dense"] = nb::cast(values);
-    auto ids = make<std::int64_t, 1>({c.dense_attributes.size()});
+    auto ids = make<std::int64_t>(c.dense_attributes.size());
     for (std::size_t j = 0; j < c.dense_attributes.size(); ++j) {
         ids.data()[j] = c.dense_attributes[j] == kNoAttribute ? -1 : std::int64_t{c.dense_attributes[j]};
     }
@@ -235,18 +235,16 @@ void bind_corpus(nb::module_& m) {
         .def(
             "subset",
             [](const Corpus& c, Array1<std::int64_t> sequences) {
-                const WithoutGil unlocked;
                 return std::make_shared<Corpus>(c.subset(view(sequences)));
             },
-            array("sequences"),
+            nb::call_guard<WithoutGil>(), array("sequences"),
             "The sequences with these indices (int64), in this order; labels and attributes keep their ids.")
         .def(
             "with_dense",
             [](const Corpus& c, Array2<float> values, Array1<std::int64_t> attributes) {
-                const WithoutGil unlocked;
                 return std::make_shared<Corpus>(with_dense(c, values, attributes));
             },
-            array("values"), array("attributes"),
+            nb::call_guard<WithoutGil>(), array("values"), array("attributes"),
             "A copy with dense columns: values float32[P, d], and the attribute of each column (int64[d], "
             "-1: none).")
         .def_ro("n_dense", &Corpus::n_dense, "The number of dense columns.")
@@ -279,12 +277,9 @@ void bind_corpus(nb::module_& m) {
             },
             nb::rv_policy::move, "The attribute of each dense column.")
         .def(
-            "save",
-            [](const Corpus& c, const std::filesystem::path& path) {
-                const WithoutGil unlocked;
-                return save_corpus(c, path);
-            },
-            nb::arg("path"), nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
+            "save", [](const Corpus& c, const std::filesystem::path& path) { return save_corpus(c, path); },
+            nb::call_guard<WithoutGil>(), nb::arg("path"),
+            nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
             "Write the corpus atomically to a file for `open` on this machine; return its digest.")
         .def_static(
             "open",
@@ -324,7 +319,7 @@ void bind_corpus(nb::module_& m) {
         .def_prop_ro(
             "labels",
             [](const Corpus& c) {
-                auto out = make<std::int32_t, 1>({c.labels.size()});
+                auto out = make<std::int32_t>(c.labels.size());
                 std::transform(c.labels.begin(), c.labels.end(), out.data(),
                                [](std::int32_t y) { return std::max(y, kMissing); });
                 return out;

@@ -23,8 +23,7 @@ namespace {
 
 // The model and the bytes that it refers to.
 struct File {
-    File(nb::bytes data, std::string source)
-        : content(std::move(data)), model({content.c_str(), content.size()}, std::move(source)) {}
+    File(nb::bytes data, std::string source) : content(std::move(data)), model(text_of(content), std::move(source)) {}
 
     nb::bytes content;
     CrfsuiteModel model;

@@ -19,11 +19,7 @@ void bind_dual(nb::module_& m) {
         .def(
             "__init__",
             [](DualAscent* self, const Corpus& corpus, const FeatureSet* features, double rho1, double rho2,
-               int threads) {
-                const int n = checked_threads(threads);
-                const WithoutGil unlocked;
-                new (self) DualAscent(corpus, features, rho1, rho2, n);
-            },
+               int threads) { construct(self, corpus, features, rho1, rho2, checked_threads(threads)); },
             nb::arg("corpus"), nb::arg("features").none(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("threads") = 1,
             nb::keep_alive<1, 2>())
         .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory needed for a corpus, in bytes.")
@@ -31,11 +27,8 @@ void bind_dual(nb::module_& m) {
                     "The number of occurrences of unigram attributes in a corpus.")
         .def(
             "start",
-            [](DualAscent& self, const FeatureSet& features, Array1<double> w) {
-                const WithoutGil unlocked;
-                self.start(features, view(w));
-            },
-            nb::arg("features"), array("w"),
+            [](DualAscent& self, const FeatureSet& features, Array1<double> w) { self.start(features, view(w)); },
+            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"),
             "Start from a mixture of the data's labels and the model with these weights.")
         .def(
             "order",

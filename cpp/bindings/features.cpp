@@ -22,7 +22,7 @@ std::shared_ptr<const LabelParts> shared(const LabelParts* parts) {
 
 // The attribute of every feature, from the row pointers.
 Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
-    Result<std::int32_t, 1> out = make<std::int32_t, 1>({static_cast<std::size_t>(ptr.back())});
+    auto out = make<std::int32_t>(ptr.back());
     for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
         for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) out.data()[k] = static_cast<std::int32_t>(x);
     }

@@ -36,6 +36,13 @@ auto without_gil(Call call) {
     return call();
 }
 
+// Constructs an object, in memory that nanobind has allocated, without holding the GIL.
+template <class T, class... Args>
+void construct(T* self, const Args&... args) {
+    const WithoutGil unlocked;
+    new (self) T(args...);
+}
+
 // Calls a Python C API function that may run Python code, and may therefore release and reacquire the GIL.
 template <class Call>
 auto in_python(Call call) noexcept {

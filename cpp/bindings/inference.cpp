@@ -28,26 +28,19 @@ void bind_oracle(nb::module_& m) {
         .def(
             "__init__",
             [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
-                const Kernel chosen = kernel_named(kernel);
-                const int n = checked_threads(threads);
-                const WithoutGil unlocked;
-                new (self) Oracle(corpus, chosen, n);
+                construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
         .def(
             "counts", [](Oracle& o, const FeatureSet& f) { return copy<double>(o.counts(f)); }, nb::arg("features"),
             "Weighted empirical count of every feature.")
         .def(
-            "loss",
-            [](Oracle& o, const FeatureSet& f, Weights w) {
-                const WithoutGil unlocked;
-                return o.loss(f, view(w));
-            },
-            nb::arg("features"), array("w"), "sum_i w_i (log Z - score of the labels)")
+            "loss", [](Oracle& o, const FeatureSet& f, Weights w) { return o.loss(f, view(w)); },
+            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"), "sum_i w_i (log Z - score of the labels)")
         .def(
             "loss_grad",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
-                Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
+                auto g = make<double>(f.size());
                 const WithoutGil unlocked;
                 const double loss = o.gradient(f, view(w), span_of(g), {}, view(counts));
                 return std::tuple(loss, std::move(g));
@@ -91,9 +84,8 @@ void bind_oracle(nb::module_& m) {
         .def(
             "ngram_bounds",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> listed) {
-                const auto width = static_cast<std::size_t>(o.corpus().n_labels) + 1;
-                Result<double, 2> bound = make<double, 2>({listed.size(), width});
-                Result<double, 2> counts = make<double, 2>({listed.size(), width});
+                auto bound = make<double>(listed.size(), o.corpus().n_labels + 1);
+                auto counts = make<double>(listed.size(), o.corpus().n_labels + 1);
                 const WithoutGil unlocked;
                 const std::int64_t bounded = o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
                 return std::tuple(std::move(bound), std::move(counts), bounded);
@@ -118,8 +110,8 @@ void bind_oracle(nb::module_& m) {
         .def(
             "loss_grad_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
-                Doubles g = make<double, 1>({static_cast<std::size_t>(f.size())});
-                Doubles h = make<double, 1>({static_cast<std::size_t>(f.size())});
+                auto g = make<double>(f.size());
+                auto h = make<double>(f.size());
                 const WithoutGil unlocked;
                 const double loss = o.gradient(f, view(w), span_of(g), span_of(h), view(counts));
                 return std::tuple(loss, std::move(g), std::move(h));
@@ -129,10 +121,8 @@ void bind_oracle(nb::module_& m) {
         .def(
             "block_curvature",
             [](Oracle& o, const FeatureSet& f, Weights w, Array1<std::int64_t> block, int every) {
-                Result<double, 2> h = make<double, 2>({block.size(), block.size()});
-                const WithoutGil unlocked;
-                o.block_curvature(f, view(w), view(block), every, span_of(h));
-                return h;
+                return filled(make<double>(block.size(), block.size()),
+                              [&](auto h) { o.block_curvature(f, view(w), view(block), every, h); });
             },
             nb::arg("features"), array("w"), array("block"), nb::arg("every") = 1,
             "Second derivatives between the features with these indices in the set, without the coupling of "
@@ -190,26 +180,14 @@ void bind_constraints(nb::module_& m) {
             array("fixed") = nb::none());
 }
 
-// An array of one double per sequence, filled without the GIL.
-template <class Fill>
-Doubles per_sequence(const Corpus& corpus, Fill fill) {
-    Doubles out = make<double, 1>({static_cast<std::size_t>(corpus.n_sequences())});
-    const WithoutGil unlocked;
-    fill(span_of(out));
-    return out;
-}
-
 Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Constraints* constraints) {
-    auto out =
-        make<double, 2>({static_cast<std::size_t>(corpus.n_tokens()), static_cast<std::size_t>(corpus.n_labels)});
-    const WithoutGil unlocked;
-    chain.marginals(corpus, given(constraints), span_of(out));
-    return out;
+    return filled(make<double>(corpus.n_tokens(), corpus.n_labels),
+                  [&](auto out) { chain.marginals(corpus, given(constraints), out); });
 }
 
 void bind_chain(nb::module_& m) {
-    nb::class_<Chain> chain(m, "Chain", "A CRF with fixed weights; thread-safe.");
-    chain
+    const auto constraints = nb::arg("constraints").none() = nb::none();
+    nb::class_<Chain>(m, "Chain", "A CRF with fixed weights; thread-safe.")
         .def(
             "__init__",
             [](Chain* self, std::shared_ptr<FeatureSet> features, Weights w, const std::string& kernel, int threads) {
@@ -221,60 +199,54 @@ void bind_chain(nb::module_& m) {
         .def(
             "log_partition",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                return per_sequence(corpus, [&](std::span<double> out) { c.log_partition(corpus, given(k), out); });
+                return filled(make<double>(corpus.n_sequences()),
+                              [&](auto out) { c.log_partition(corpus, given(k), out); });
             },
-            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "log Z of every sequence.")
+            nb::arg("corpus"), constraints, "log Z of every sequence.")
         .def(
             "score",
             [](const Chain& c, const Corpus& corpus) {
-                return per_sequence(corpus, [&](std::span<double> out) { c.score(corpus, out); });
+                return filled(make<double>(corpus.n_sequences()), [&](auto out) { c.score(corpus, out); });
             },
             nb::arg("corpus"), "The score of each sequence's own labels.")
         .def(
             "log_prob",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                return per_sequence(corpus, [&](std::span<double> out) { c.log_prob(corpus, given(k), out); });
+                return filled(make<double>(corpus.n_sequences()), [&](auto out) { c.log_prob(corpus, given(k), out); });
             },
-            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
+            nb::arg("corpus"), constraints,
             "The log-probability of each sequence's known labels, summed over missing ones.")
-        .def("marginals", &marginals, nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
-             "P(y_t = y), one row per position.")
+        .def("marginals", &marginals, nb::arg("corpus"), constraints, "P(y_t = y), one row per position.")
         .def(
             "edge_marginals",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, const Constraints* k) {
-                const auto Y = static_cast<std::size_t>(corpus.n_labels);
                 const bool known = i >= 0 && i < corpus.n_sequences();
-                auto out = make<double, 3>({known ? static_cast<std::size_t>(corpus.length(i)) : 0, Y + 1, Y});
-                const WithoutGil unlocked;
-                c.edge_marginals(corpus, i, given(k), span_of(out));
-                return out;
+                return filled(make<double>(known ? corpus.length(i) : 0, corpus.n_labels + 1, corpus.n_labels),
+                              [&](auto out) { c.edge_marginals(corpus, i, given(k), out); });
             },
-            nb::arg("corpus"), nb::arg("sequence"), nb::arg("constraints").none() = nb::none(),
+            nb::arg("corpus"), nb::arg("sequence"), constraints,
             "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is nonzero.")
         .def(
             "span_log_prob",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels,
-               const Constraints* k) {
-                const WithoutGil unlocked;
-                return c.span_log_prob(corpus, i, start, view(labels), given(k));
-            },
-            nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), array("labels"),
-            nb::arg("constraints").none() = nb::none(), "The log-probability of these labels from position `start` on.")
+               const Constraints* k) { return c.span_log_prob(corpus, i, start, view(labels), given(k)); },
+            nb::call_guard<WithoutGil>(), nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), array("labels"),
+            constraints, "The log-probability of these labels from position `start` on.")
         .def(
             "viterbi",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
-                auto labels = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
-                Doubles scores = per_sequence(
-                    corpus, [&](std::span<double> out) { c.viterbi(corpus, given(k), span_of(labels), out); });
+                auto labels = make<std::int32_t>(corpus.n_tokens());
+                auto scores = filled(make<double>(corpus.n_sequences()),
+                                     [&](auto out) { c.viterbi(corpus, given(k), span_of(labels), out); });
                 return std::tuple(std::move(labels), std::move(scores));
             },
-            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(),
+            nb::arg("corpus"), constraints,
             "The best labels of all positions and the score of each sequence; ties go to the smaller label.")
         .def(
             "posterior",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
                 const Result<double, 2> p = marginals(c, corpus, k);
-                auto out = make<std::int32_t, 1>({static_cast<std::size_t>(corpus.n_tokens())});
+                auto out = make<std::int32_t>(corpus.n_tokens());
                 const auto Y = static_cast<std::size_t>(corpus.n_labels);
                 for (std::size_t t = 0; t < out.size(); ++t) {
                     const double* row = p.data() + t * Y;
@@ -282,22 +254,22 @@ void bind_chain(nb::module_& m) {
                 }
                 return out;
             },
-            nb::arg("corpus"), nb::arg("constraints").none() = nb::none(), "The most probable label of every position.")
+            nb::arg("corpus"), constraints, "The most probable label of every position.")
         .def(
             "nbest",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
                 const std::vector<Labelling> paths =
                     without_gil([&] { return c.nbest(corpus, i, k, given(constraints)); });
-                const auto T = static_cast<std::size_t>(corpus.length(i));
-                auto labels = make<std::int32_t, 2>({paths.size(), T});
-                Doubles scores = make<double, 1>({paths.size()});
+                const std::int64_t T = corpus.length(i);
+                auto labels = make<std::int32_t>(paths.size(), T);
+                auto scores = make<double>(paths.size());
                 for (std::size_t r = 0; r < paths.size(); ++r) {
                     std::copy(paths[r].labels.begin(), paths[r].labels.end(), labels.data() + r * T);
                     scores.data()[r] = paths[r].score;
                 }
                 return std::tuple(std::move(labels), std::move(scores));
             },
-            nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), nb::arg("constraints").none() = nb::none(),
+            nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), constraints,
             "The k best paths of one sequence and their scores, best first; fewer if fewer exist.");
 }
 

@@ -92,15 +92,15 @@ nb::bytes label_text(const Model& model, const nb::bytes& piece, const std::stri
                      const nb::bytes& forbidden_last) {
     const LabelOptions options{nbest,        headers, probability, distribution,        force,
                                token_scores, bytes,   ragged,      flags_of(forbidden), flags_of(forbidden_last)};
-    const std::string_view text(piece.c_str(), piece.size());
-    const std::string out = without_gil([&] { return model.label_text(text, source, n_columns, line, options); });
+    const std::string out =
+        without_gil([&] { return model.label_text(text_of(piece), source, n_columns, line, options); });
     return nb::bytes(out.data(), out.size());
 }
 
 nb::object label_records(const Model& model, const nb::bytes& piece, const std::string& format,
                          const std::string& field, std::int64_t line) {
     const std::optional<std::string> out =
-        without_gil([&] { return model.label_records({piece.c_str(), piece.size()}, format, field, line); });
+        without_gil([&] { return model.label_records(text_of(piece), format, field, line); });
     return out ? nb::object(nb::bytes(out->data(), out->size())) : nb::none();
 }
 

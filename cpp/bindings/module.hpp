@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/base/thread_pool.hpp"
@@ -25,6 +26,8 @@ void bind_resource(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_word_vectors(nanobind::module_& m);
+
+inline std::string_view text_of(const nanobind::bytes& content) { return {content.c_str(), content.size()}; }
 
 inline Kernel kernel_named(const std::string& name) {
     if (name == "auto") return Kernel::automatic;

@@ -44,7 +44,7 @@ void bind_clusters(nb::module_& m) {
         .def(
             "add",
             [](WordClusters& clusters, nb::bytes piece, const std::string& source, std::int64_t line, bool columns) {
-                const std::string_view text(piece.c_str(), piece.size());
+                const std::string_view text = text_of(piece);
                 check_text(text, source, line);
                 const WithoutGil unlocked;
                 each_sentence(line == 1 ? without_mark(text) : text, columns,
@@ -84,8 +84,8 @@ void bind_resource(nb::module_& m) {
         .def(
             "__init__",
             [](Resource* self, std::string name, std::string_view kind, nb::bytes content, const std::string& source) {
-                new (self) Resource(std::move(name), Resource::kind_named(kind, "kind"),
-                                    std::string(content.c_str(), content.size()), source);
+                new (self) Resource(std::move(name), Resource::kind_named(kind, "kind"), std::string(text_of(content)),
+                                    source);
             },
             nb::arg("name"), nb::arg("kind"), nb::arg("content"), nb::arg("source"))
         .def_prop_ro("name", &Resource::name)

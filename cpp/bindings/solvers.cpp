@@ -84,20 +84,19 @@ Result<double, 1> minimize(Array1<double> g, Array1<double> w, Array1<double> di
                          rho1_of->size());
     }
     expect_length(unit, n, "unit");
-    Result<double, 1> d = make<double, 1>({n});
-    std::fill_n(d.data(), n, 0.0);
     const Quadratic model{
         view(g),       view(w),    view(diagonal),          view(parent), view(coupling), view(place), view(block),
         scale,         width,      view(factors),           rank,         subtracted,     rho1,        rho2,
         view(rho1_of), view(unit), checked_threads(threads)};
     const GroupLevels levels{view(group), view(eta)};
-    const WithoutGil unlocked;
-    if (levels.group.empty()) {
-        minimize_quadratic(model, radius, tolerance, max_sweeps, span_of(d));
-    } else {
-        minimize_over_groups(model, levels, radius, tolerance, max_sweeps, span_of(d));
-    }
-    return d;
+    return filled(make<double>(n), [&](auto d) {
+        std::fill(d.begin(), d.end(), 0.0);
+        if (levels.group.empty()) {
+            minimize_quadratic(model, radius, tolerance, max_sweeps, d);
+        } else {
+            minimize_over_groups(model, levels, radius, tolerance, max_sweeps, d);
+        }
+    });
 }
 
 // ---- The two-loop recursion
@@ -119,10 +118,7 @@ void bind_two_loop(nb::module_& m) {
         [](Changed d, Array2<double> s, Array2<double> y, Array1<double> curvature, double ridge, int threads) {
             const StepPairs pairs = step_pairs(s, y, curvature, ridge, d.size());
             const int n = checked_threads(threads);
-            Result<double, 1> a = make<double, 1>({curvature.size()});
-            const WithoutGil unlocked;
-            two_loop_back(pairs, n, span_of(d), span_of(a));
-            return a;
+            return filled(make<double>(curvature.size()), [&](auto a) { two_loop_back(pairs, n, span_of(d), a); });
         },
         array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), nb::arg("threads"),
         "The first loop of the two-loop recursion, from the last pair (s, z = y + ridge s) to the first: d changes by "
@@ -150,10 +146,8 @@ void bind_compact_form(nb::module_& m) {
                 throw InputError("products of rows: expected rows of ", a.shape(1), " numbers, found ", b.shape(1));
             }
             const int n = checked_threads(threads);
-            Result<double, 2> out = make<double, 2>({a.shape(0), b.shape(0)});
-            const WithoutGil unlocked;
-            row_products(view(a), view(b), a.shape(1), n, span_of(out));
-            return out;
+            return filled(make<double>(a.shape(0), b.shape(0)),
+                          [&](auto out) { row_products(view(a), view(b), a.shape(1), n, out); });
         },
         array("a"), array("b"), nb::arg("threads"), "a b', by fixed blocks of columns.");
     m.def(
@@ -170,10 +164,9 @@ void bind_compact_form(nb::module_& m) {
                 throw InputError("chosen: expected numbers from 0 to ", K, " - 1, found ", k);
             }
             const int n = checked_threads(threads);
-            Result<double, 2> out = make<double, 2>({chosen.size(), c.shape(1)});
-            const WithoutGil unlocked;
-            combine_columns(view(a), view(b), K, view(chosen), view(c), static_cast<int>(c.shape(1)), n, span_of(out));
-            return out;
+            return filled(make<double>(chosen.size(), c.shape(1)), [&](auto out) {
+                combine_columns(view(a), view(b), K, view(chosen), view(c), static_cast<int>(c.shape(1)), n, out);
+            });
         },
         array("a"), array("b"), array("chosen"), array("c"), nb::arg("threads"), "The chosen rows of [a', b'] c.");
     m.def(
@@ -184,11 +177,10 @@ void bind_compact_form(nb::module_& m) {
                                  matrix.shape(0), " of ", matrix.shape(1));
             }
             const int n = checked_threads(threads);
-            Result<double, 2> out = make<double, 2>({s.shape(0), matrix.shape(1)});
-            std::fill_n(out.data(), out.size(), 0.0);
-            const WithoutGil unlocked;
-            times_matrix(view(s), view(matrix), matrix.shape(0), static_cast<int>(matrix.shape(1)), n, span_of(out));
-            return out;
+            return filled(make<double>(s.shape(0), matrix.shape(1)), [&](auto out) {
+                std::fill(out.begin(), out.end(), 0.0);
+                times_matrix(view(s), view(matrix), matrix.shape(0), static_cast<int>(matrix.shape(1)), n, out);
+            });
         },
         array("s"), array("matrix"), nb::arg("threads"), "Vectors (rows of s) times a matrix.");
 }
@@ -198,9 +190,7 @@ void bind_sgd(nb::module_& m) {
         .def(
             "__init__",
             [](Sgd* self, const Corpus& corpus, const std::string& kernel, int threads) {
-                const Kernel chosen = kernel_named(kernel);
-                const WithoutGil unlocked;
-                new (self) Sgd(corpus, chosen, checked_threads(threads));
+                construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
             nb::arg("corpus"), nb::arg("kernel") = "auto", nb::arg("threads") = 1, nb::keep_alive<1, 2>())
         .def(
@@ -237,10 +227,10 @@ void bind_sgd(nb::module_& m) {
         .def(
             "loss",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
-                const WithoutGil unlocked;
                 return self.loss(features, view(w), view(sequences));
             },
-            nb::arg("features"), array("w"), array("sequences"), "The loss of some sequences.");
+            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"), array("sequences"),
+            "The loss of some sequences.");
 }
 
 Online::Rule rule_named(const std::string& name) {
@@ -256,9 +246,8 @@ void bind_online(nb::module_& m) {
             "__init__",
             [](Online* self, const Corpus& corpus, const FeatureSet& features, const std::string& rule, int type,
                double c, bool error_sensitive, double variance, double gamma) {
-                const Online::Options options{rule_named(rule), type, c, error_sensitive, variance, gamma};
-                const WithoutGil unlocked;
-                new (self) Online(corpus, features, options);
+                construct(self, corpus, features,
+                          Online::Options{rule_named(rule), type, c, error_sensitive, variance, gamma});
             },
             nb::arg("corpus"), nb::arg("features"), nb::arg("rule"), nb::kw_only(), nb::arg("type") = 1,
             nb::arg("c") = 1.0, nb::arg("error_sensitive") = true, nb::arg("variance") = 1.0, nb::arg("gamma") = 1.0,
@@ -270,12 +259,9 @@ void bind_online(nb::module_& m) {
             },
             nb::arg("seed"), nb::arg("epoch"), "All sequences in the order of an epoch.")
         .def(
-            "run",
-            [](Online& self, Array1<std::int64_t> sequences) {
-                const WithoutGil unlocked;
-                return self.run(view(sequences));
-            },
-            array("sequences"), "Take a step for each sequence; return the sum of their losses, each before its step.")
+            "run", [](Online& self, Array1<std::int64_t> sequences) { return self.run(view(sequences)); },
+            nb::call_guard<WithoutGil>(), array("sequences"),
+            "Take a step for each sequence; return the sum of their losses, each before its step.")
         .def(
             "weights",
             [](const Online& self, bool average) {
@@ -314,10 +300,7 @@ void bind_solvers(nb::module_& m) {
         .def(
             "__init__",
             [](Sbcd* self, const Corpus& corpus, int threads, const std::string& kernel) {
-                const Kernel chosen = kernel_named(kernel);
-                const int n = checked_threads(threads);
-                const WithoutGil unlocked;
-                new (self) Sbcd(corpus, chosen, n);
+                construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
             nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
         .def_prop_rw(

@@ -20,8 +20,6 @@
 namespace sparsecrf::bindings {
 namespace {
 
-std::string_view text_of(const nb::bytes& piece) { return {piece.c_str(), piece.size()}; }
-
 nb::object text(std::string_view view) { return nb::str(view.data(), view.size()); }
 
 Dialect dialect_named(const std::string& name) {

@@ -37,7 +37,7 @@ void bind_vector_text(nb::module_& m) {
         .def(
             "add",
             [](VectorText& text, const nb::bytes& piece) {
-                const std::string_view lines(piece.c_str(), piece.size());
+                const std::string_view lines = text_of(piece);
                 const WithoutGil unlocked;
                 text.add(lines);
             },
@@ -90,7 +90,7 @@ void bind_word_vectors(nb::module_& m) {
         .def(
             "rows",
             [](const WordVectors& vectors, const StringTable& words) {
-                auto rows = make<std::int32_t, 1>({words.size()});
+                auto rows = make<std::int32_t>(words.size());
                 for (std::uint32_t k = 0; k < words.size(); ++k) rows.data()[k] = vectors.row(words[k]);
                 return rows;
             },

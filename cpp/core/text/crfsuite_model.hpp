@@ -50,7 +50,6 @@ class CrfsuiteModel {
     };
 
     std::uint32_t u4(std::uint64_t at) const;
-    std::string_view chunk(std::uint32_t at, const char* magic) const;
     Strings strings(std::uint32_t at, std::uint32_t n, const char* what) const;
     std::string_view string_at(const Strings& of, std::uint32_t offset) const;
     std::optional<std::uint32_t> find(const Strings& in, std::string_view name) const;
