@@ -41,15 +41,36 @@ class SequenceFactors {
    public:
     // listed: indices of features in the set, in ascending order; every other feature of the set has weight 0.
     SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features, std::span<const double> w,
-                    std::span<const std::int64_t> listed, std::span<const double> centre);
+                    std::span<const std::int64_t> listed, std::span<const double> centre)
+        : corpus_(corpus),
+          plan_(plan),
+          features_(features),
+          listed_(features, listed),
+          w_(listed.size()),
+          centred_(!centre.empty()),
+          entropy_(plan.items.size()),
+          s_(plan.items.size(), 1.0) {
+        for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
+        d_ = w_;
+        for (std::size_t k = 0; k < centre.size(); ++k) d_[k] -= centre[k];
+    }
 
     // Computes gradients and entropies. Returns an ascent over the items whose factor may change.
-    FactorAscent collect(const Potentials& potentials, const FactorOptions& options, int threads);
+    FactorAscent collect(const Potentials& potentials, const FactorOptions& options, int threads) {
+        std::vector<SequenceGradient> gradients;
+        std::vector<std::size_t> free = gradients_of_free(potentials, options, threads, gradients);
+        return {std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads};
+    }
 
     std::span<double> factors() { return s_; }  // [items]
     void reset() { s_.assign(s_.size(), 1.0); }
     std::span<const MixedEntropy> entropies() const { return entropy_; }  // [items] h includes w0 . g_i
-    double entropy() const;                                               // sum_i w_i H(u_i), plus w0 . G(s)
+    // sum_i w_i H(u_i), plus w0 . G(s)
+    double entropy() const {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < s_.size(); ++i) sum += entropy_[i].at(s_[i]);
+        return sum;
+    }
 
    private:
     // Scratch of a thread.
@@ -62,10 +83,86 @@ class SequenceFactors {
     // The items whose factor may change, with the gradient of each. Frees its scratch, so that the ascent can reuse the
     // memory.
     std::vector<std::size_t> gradients_of_free(const Potentials& potentials, const FactorOptions& options, int threads,
-                                               std::vector<SequenceGradient>& gradients);
+                                               std::vector<SequenceGradient>& gradients) {
+        ItemRuns runs(plan_, potentials, threads);
+        std::vector<Sums> sums(static_cast<std::size_t>(threads));
+        for (Sums& of : sums) {
+            of.g.assign(w_.size(), 0.0);
+            of.seen.assign(w_.size(), 0);
+        }
+        const std::size_t n_items = plan_.items.size();
+        std::vector<SequenceGradient> found(kSequencesAtOnce);
+        std::vector<std::size_t> free;
+        std::int64_t kept = 0;
+        for (std::size_t begin = 0; begin < n_items; begin += kSequencesAtOnce) {
+            const std::size_t n = std::min(n_items - begin, kSequencesAtOnce);
+            const auto number = [&](std::int64_t k) { return begin + static_cast<std::size_t>(k); };
+            runs.run(static_cast<std::int64_t>(n), number,
+                     [&](int thread, std::int64_t k, const Item& item, ItemRun& run) {
+                         std::tie(found[static_cast<std::size_t>(k)], entropy_[number(k)]) =
+                             gradient(item, run, options.thresholds, sums[static_cast<std::size_t>(thread)]);
+                     });
+            for (std::size_t k = 0; k < n; ++k) {
+                const auto size = static_cast<std::int64_t>(found[k].place.size());
+                if (entropy_[begin + k].q > kSurelyOwn || kept + size > options.max_entries) continue;
+                kept += size;
+                free.push_back(begin + k);
+                gradients.push_back(std::move(found[k]));
+            }
+        }
+        return free;
+    }
+
     // The gradient on the listed features, and the entropy.
+    // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features; pairs likewise. Loss and entropy:
+    // -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
     std::pair<SequenceGradient, MixedEntropy> gradient(const Item& item, ItemRun& run,
-                                                       std::span<const double> thresholds, Sums& sums) const;
+                                                       std::span<const double> thresholds, Sums& sums) const {
+        const Lattice& lattice = run.lattice;
+        const int stride = padded(corpus_.n_labels);
+        double own = 0.0, of_classes = 0.0;  // w . F of its own labels, and of class pairs at a position
+        const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto labels) {
+            if (!sums.seen[place]) {
+                sums.seen[place] = 1;
+                sums.touched.push_back(place);
+            }
+            sums.g[place] += value * (p - (mine ? 1.0 : 0.0));
+            if (mine) (labels().label == kNoLabel ? of_classes : own) += value * w_[place];
+        };
+        std::uint32_t previous = LabelPairs(corpus_.n_labels).start();
+        for (std::int64_t t = 0; t < lattice.length; ++t) {
+            ListedPosition here =
+                run.at(t, features_.cells().unfold(lattice.p + t * stride, 1, stride, features_.n_cells(), sums.cells));
+            here.previous = previous;
+            here.y = previous = static_cast<std::uint32_t>(corpus_.labels[lattice.first + t]);
+            listed_.at(here, add);
+            own += std::exchange(of_classes, 0.0);
+        }
+        const auto is_small = [&](std::uint32_t place) {
+            return std::fabs(item.weight * sums.g[place]) <= kSmall * thresholds[place];
+        };
+        SequenceGradient out;
+        const std::size_t n = sums.touched.size() - static_cast<std::size_t>(std::count_if(
+                                                        sums.touched.begin(), sums.touched.end(), is_small));
+        out.place.reserve(n);
+        out.value.reserve(n);
+        double along = 0.0;  // d . g
+        for (const std::uint32_t place : sums.touched) {
+            const double value = item.weight * sums.g[place];
+            along += d_[place] * value;
+            if (!is_small(place)) {
+                out.place.push_back(place);
+                out.value.push_back(static_cast<float>(value));
+            }
+            sums.g[place] = 0.0;
+            sums.seen[place] = 0;
+        }
+        sums.touched.clear();
+        const double loss = std::max(item.weight * (lattice.log_z - own), 0.0);
+        const double entropy = centred_ ? loss - along : std::max(loss - along, 0.0);
+        if (!(item.weight > 0.0)) return {std::move(out), {0.0, 0.0, 1.0}};
+        return {std::move(out), {item.weight, entropy / item.weight, std::exp(-loss / item.weight)}};
+    }
 
     const Corpus& corpus_;
     const Plan& plan_;
@@ -77,115 +174,6 @@ class SequenceFactors {
     std::vector<MixedEntropy> entropy_;  // [items]
     std::vector<double> s_;              // [items] factors
 };
-
-SequenceFactors::SequenceFactors(const Corpus& corpus, const Plan& plan, const FeatureSet& features,
-                                 std::span<const double> w, std::span<const std::int64_t> listed,
-                                 std::span<const double> centre)
-    : corpus_(corpus),
-      plan_(plan),
-      features_(features),
-      listed_(features, listed),
-      w_(listed.size()),
-      centred_(!centre.empty()),
-      entropy_(plan.items.size()),
-      s_(plan.items.size(), 1.0) {
-    for (std::size_t k = 0; k < listed.size(); ++k) w_[k] = w[static_cast<std::size_t>(listed[k])];
-    d_ = w_;
-    for (std::size_t k = 0; k < centre.size(); ++k) d_[k] -= centre[k];
-}
-
-FactorAscent SequenceFactors::collect(const Potentials& potentials, const FactorOptions& options, int threads) {
-    std::vector<SequenceGradient> gradients;
-    std::vector<std::size_t> free = gradients_of_free(potentials, options, threads, gradients);
-    return {std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads};
-}
-
-std::vector<std::size_t> SequenceFactors::gradients_of_free(const Potentials& potentials, const FactorOptions& options,
-                                                            int threads, std::vector<SequenceGradient>& gradients) {
-    ItemRuns runs(plan_, potentials, threads);
-    std::vector<Sums> sums(static_cast<std::size_t>(threads));
-    for (Sums& of : sums) {
-        of.g.assign(w_.size(), 0.0);
-        of.seen.assign(w_.size(), 0);
-    }
-    const std::size_t n_items = plan_.items.size();
-    std::vector<SequenceGradient> found(kSequencesAtOnce);
-    std::vector<std::size_t> free;
-    std::int64_t kept = 0;
-    for (std::size_t begin = 0; begin < n_items; begin += kSequencesAtOnce) {
-        const std::size_t n = std::min(n_items - begin, kSequencesAtOnce);
-        const auto number = [&](std::int64_t k) { return begin + static_cast<std::size_t>(k); };
-        runs.run(static_cast<std::int64_t>(n), number, [&](int thread, std::int64_t k, const Item& item, ItemRun& run) {
-            std::tie(found[static_cast<std::size_t>(k)], entropy_[number(k)]) =
-                gradient(item, run, options.thresholds, sums[static_cast<std::size_t>(thread)]);
-        });
-        for (std::size_t k = 0; k < n; ++k) {
-            const auto size = static_cast<std::int64_t>(found[k].place.size());
-            if (entropy_[begin + k].q > kSurelyOwn || kept + size > options.max_entries) continue;
-            kept += size;
-            free.push_back(begin + k);
-            gradients.push_back(std::move(found[k]));
-        }
-    }
-    return free;
-}
-
-double SequenceFactors::entropy() const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < s_.size(); ++i) sum += entropy_[i].at(s_[i]);
-    return sum;
-}
-
-// g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features; pairs likewise. Loss and entropy:
-// -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
-std::pair<SequenceGradient, MixedEntropy> SequenceFactors::gradient(const Item& item, ItemRun& run,
-                                                                    std::span<const double> thresholds,
-                                                                    Sums& sums) const {
-    const Lattice& lattice = run.lattice;
-    const int stride = padded(corpus_.n_labels);
-    double own = 0.0, of_classes = 0.0;  // w . F of its own labels, and of class pairs at a position
-    const auto add = [&](std::uint32_t place, double value, double p, bool mine, auto labels) {
-        if (!sums.seen[place]) {
-            sums.seen[place] = 1;
-            sums.touched.push_back(place);
-        }
-        sums.g[place] += value * (p - (mine ? 1.0 : 0.0));
-        if (mine) (labels().label == kNoLabel ? of_classes : own) += value * w_[place];
-    };
-    std::uint32_t previous = LabelPairs(corpus_.n_labels).start();
-    for (std::int64_t t = 0; t < lattice.length; ++t) {
-        ListedPosition here =
-            run.at(t, features_.cells().unfold(lattice.p + t * stride, 1, stride, features_.n_cells(), sums.cells));
-        here.previous = previous;
-        here.y = previous = static_cast<std::uint32_t>(corpus_.labels[lattice.first + t]);
-        listed_.at(here, add);
-        own += std::exchange(of_classes, 0.0);
-    }
-    const auto is_small = [&](std::uint32_t place) {
-        return std::fabs(item.weight * sums.g[place]) <= kSmall * thresholds[place];
-    };
-    SequenceGradient out;
-    const std::size_t n = sums.touched.size() -
-                          static_cast<std::size_t>(std::count_if(sums.touched.begin(), sums.touched.end(), is_small));
-    out.place.reserve(n);
-    out.value.reserve(n);
-    double along = 0.0;  // d . g
-    for (const std::uint32_t place : sums.touched) {
-        const double value = item.weight * sums.g[place];
-        along += d_[place] * value;
-        if (!is_small(place)) {
-            out.place.push_back(place);
-            out.value.push_back(static_cast<float>(value));
-        }
-        sums.g[place] = 0.0;
-        sums.seen[place] = 0;
-    }
-    sums.touched.clear();
-    const double loss = std::max(item.weight * (lattice.log_z - own), 0.0);
-    const double entropy = centred_ ? loss - along : std::max(loss - along, 0.0);
-    if (!(item.weight > 0.0)) return {std::move(out), {0.0, 0.0, 1.0}};
-    return {std::move(out), {item.weight, entropy / item.weight, std::exp(-loss / item.weight)}};
-}
 
 }  // namespace
 

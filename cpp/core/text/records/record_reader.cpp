@@ -2,9 +2,6 @@
 
 #include "core/base/error.hpp"
 #include "core/base/utf8.hpp"
-#include "core/text/records/conllu_reader.hpp"
-#include "core/text/records/document_reader.hpp"
-#include "core/text/records/json_reader.hpp"
 
 namespace sparsecrf {
 
@@ -15,10 +12,10 @@ std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string
     if (format == "documents") {
         // A second byte order mark is part of a word, but ColumnReader would drop it.
         if (without_mark(piece).size() < piece.size()) return nullptr;
-        return std::make_unique<DocumentReader>(piece);
+        return document_reader(piece);
     }
-    if (format == "jsonl") return std::make_unique<JsonReader>(piece, field);
-    if (format == "conllu") return std::make_unique<ConlluReader>(piece, field);
+    if (format == "jsonl") return json_reader(piece, field);
+    if (format == "conllu") return conllu_reader(piece, field);
     throw InputError("format: expected documents, jsonl or conllu, found ", format);
 }
 

@@ -32,4 +32,9 @@ class RecordReader {
 std::unique_ptr<RecordReader> record_reader(std::string_view format, std::string_view field, std::string_view piece,
                                             std::int64_t line);
 
+// The reader of each format.
+std::unique_ptr<RecordReader> document_reader(std::string_view piece);
+std::unique_ptr<RecordReader> json_reader(std::string_view piece, std::string_view key);
+std::unique_ptr<RecordReader> conllu_reader(std::string_view piece, std::string_view field);
+
 }  // namespace sparsecrf
