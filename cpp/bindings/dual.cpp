@@ -40,14 +40,12 @@ void bind_dual(nb::module_& m) {
             "number drawn in proportion to their gaps.")
         .def(
             "run",
-            [](DualAscent& self, Array1<std::int64_t> sequences, const std::optional<nb::callable>& go_on) {
+            [](DualAscent& self, Array1<std::int64_t> sequences, const GoOn& go_on) {
                 const DualAscent::GoOn ask = ask_in_python(go_on);
                 const WithoutGil unlocked;
                 self.run(view(sequences), ask);
             },
             array("sequences"), nb::kw_only(), nb::arg("go_on") = nb::none(),
-            nb::sig("def run(self, sequences: numpy.typing.NDArray[numpy.int64], *, "
-                    "go_on: collections.abc.Callable[[int], bool] | None = None) -> None"),
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
             "steps done; returning False stops the run.")
         .def("use_doubles", &DualAscent::use_doubles, nb::call_guard<WithoutGil>(),

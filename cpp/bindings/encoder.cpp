@@ -134,7 +134,7 @@ class Encoder {
     // error. frozen: no thread adds to the tables during the lifetime of the encoder, so the GIL may be released.
     Encoder(std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels, const nb::object& bigram,
             const std::string& bias, bool start, bool grow, bool skip_empty, bool frozen,
-            std::shared_ptr<const Template> lines, std::shared_ptr<const FeatureSet> features, nb::handle words,
+            std::shared_ptr<const Template> lines, std::shared_ptr<const FeatureSet> features, const Words& words,
             int threads)
         : encoder_(std::move(attributes), std::move(labels),
                    {bias, start, grow, skip_empty, lines, pair_rule(bigram, std::move(features), lines != nullptr),
@@ -210,15 +210,11 @@ void bind_encoder(nb::module_& m) {
     nb::class_<Encoder>(m, "Encoder", "Builds a corpus from Python sequences without keeping references to them.")
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, const nb::object&, const std::string&,
                       bool, bool, bool, bool, std::shared_ptr<const Template>, std::shared_ptr<const FeatureSet>,
-                      nb::handle, int>(),
+                      const Words&, int>(),
              nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
              nb::arg("start"), nb::arg("grow"), nb::arg("skip_empty") = false, nb::arg("frozen") = false,
              nb::arg("template").none() = nb::none(), nb::arg("features").none() = nb::none(),
-             nb::arg("words").none() = nb::none(), nb::arg("threads") = 1,
-             nb::sig("def __init__(self, *, attributes: StringTable, labels: StringTable, bigram: object | None, "
-                     "bias: str, start: bool, grow: bool, skip_empty: bool = False, frozen: bool = False, "
-                     "template: Template | None = None, features: FeatureSet | None = None, "
-                     "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1) -> None"))
+             nb::arg("words") = nb::none(), nb::arg("threads") = 1)
         .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
              nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
              "Append a sequence; return its length.")

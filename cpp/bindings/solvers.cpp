@@ -204,7 +204,7 @@ void bind_sgd(nb::module_& m) {
             "run",
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<double> q, double u,
                Array1<std::int64_t> sequences, double rho1, double rho2, double eta0, double decay, double done,
-               std::int64_t at_once, double order_factor, std::optional<nb::callable> go_on) {
+               std::int64_t at_once, double order_factor, const GoOn& go_on) {
                 Result<double, 1> new_w = copy<double>(view(w)), new_q = copy<double>(view(q));
                 const Sgd::GoOn ask = ask_in_python(go_on);
                 const WithoutGil unlocked;
@@ -215,11 +215,6 @@ void bind_sgd(nb::module_& m) {
             nb::arg("features"), array("w"), array("q"), nb::arg("u"), array("sequences"), nb::kw_only(),
             nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"), nb::arg("decay"), nb::arg("done"),
             nb::arg("at_once") = 1, nb::arg("order_factor") = 1.0, nb::arg("go_on") = nb::none(),
-            nb::sig("def run(self, features: FeatureSet, w: numpy.typing.NDArray[numpy.float64], "
-                    "q: numpy.typing.NDArray[numpy.float64], u: float, sequences: numpy.typing.NDArray[numpy.int64], "
-                    "*, rho1: float, rho2: float, eta0: float, decay: float, done: float, at_once: int = 1, "
-                    "order_factor: float = 1.0, go_on: collections.abc.Callable[[int], bool] | None = None) -> "
-                    "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]"),
             "Take a step for each sequence; return the new w, q and u. The gradients of `at_once` steps are "
             "computed at the same weights, on all threads. rho1 of a label n-gram is multiplied by "
             "`order_factor` for each label beyond two. `go_on` is called a few times per second with the "

@@ -195,18 +195,14 @@ void bind_text_encoder(nb::module_& m) {
         .def(
             "__init__",
             [](TextEncoder* self, std::shared_ptr<StringTable> attributes, std::shared_ptr<StringTable> labels,
-               bool start, bool grow, const std::string& missing, nb::handle words, int threads,
+               bool start, bool grow, const std::string& missing, const Words& words, int threads,
                const std::string& between_labels) {
                 new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
                                        missing, between_labels, true, word_rows(words), checked_threads(threads));
             },
             nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
-            nb::arg("missing") = "", nb::arg("words").none() = nb::none(), nb::arg("threads") = 1,
+            nb::arg("missing") = "", nb::arg("words") = nb::none(), nb::arg("threads") = 1,
             nb::arg("between_labels") = "",
-            nb::sig("def __init__(self, attributes: StringTable, labels: StringTable, start: bool = True, "
-                    "grow: bool = False, missing: str = '', "
-                    "words: WordVectors | tuple[StringTable, int] | None = None, threads: int = 1, "
-                    "between_labels: str = '') -> None"),
             "grow: unknown attributes and labels get an id; otherwise unknown attributes are left out and "
             "unknown labels are missing. words: word vectors that become dense columns; or a table and a "
             "column, whose words are numbered (Corpus.words). threads: for column files, 0 uses all cores; "

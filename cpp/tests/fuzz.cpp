@@ -91,59 +91,18 @@ const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 namespace {
 // ---- Mutation.
 constexpr std::size_t kLongest = 8192;
-constexpr const char* kTokens[] = {"\n",
-                                   "\n\n",
-                                   "\r\n",
-                                   " ",
-                                   "\t",
-                                   "\\",
-                                   "\\:",
-                                   ":",
-                                   "@weight:",
-                                   "1e308",
-                                   "-0",
-                                   "nan",
-                                   "%x[",
-                                   "%m[",
-                                   "%t[",
-                                   "%p[",
-                                   "%S[",
-                                   "%h[0,0,1]",
-                                   "%l[",
-                                   "%c[-1,0]",
-                                   "%n[0,1]",
-                                   "%e[0]",
-                                   "@-1",
-                                   "0,",
-                                   "]",
-                                   "\"",
-                                   "^",
-                                   "$",
-                                   "*",
-                                   "?",
-                                   ".",
-                                   "\\d",
-                                   "\\W",
-                                   "U:",
-                                   "B\n",
-                                   "*\n",
-                                   "#",
-                                   "\xC3\xA9",
-                                   "\xF0\x9F\x98\x80",
-                                   "\xEF\xBB\xBF",
-                                   "\xC4\xB0",
-                                   "\xE1\xBA\x9E",
-                                   "\xFF",
-                                   "\xED\xA0\x80",
-                                   "999999999",
-                                   "a*",
-                                   "\"I64\"",
-                                   "[0,8]",
-                                   "{\"",
-                                   "\\ud83d",
-                                   ".?"};
+constexpr std::string_view kBreaks[] = {"\n", "\n\n", "\r\n", " ", "\t", "B\n", "*\n"};
+constexpr std::string_view kTokens =  // separated by spaces
+    "\\ \\: : @weight: 1e308 -0 nan %x[ %m[ %t[ %p[ %S[ %h[0,0,1] %l[ %c[-1,0] %n[0,1] %e[0] @-1 0, ] \" ^ $ * ? . "
+    "\\d \\W U: # \xC3\xA9 \xF0\x9F\x98\x80 \xEF\xBB\xBF \xC4\xB0 \xE1\xBA\x9E \xFF \xED\xA0\x80 999999999 a* "
+    "\"I64\" [0,8] {\" \\ud83d .?";
 
 void mutate(std::string& text, const std::vector<std::string>& corpus, Random& random) {
+    static const std::vector<std::string_view> tokens = [] {
+        std::vector<std::string_view> all(std::begin(kBreaks), std::end(kBreaks));
+        split_columns(kTokens, all);
+        return all;
+    }();
     for (std::size_t times = 1 + random.below(6); times > 0; --times) {
         const std::size_t at = random.below(text.size() + 1), length = random.below(text.size() - at + 1);
         switch (random.below(8)) {
@@ -168,7 +127,7 @@ void mutate(std::string& text, const std::vector<std::string>& corpus, Random& r
                 break;
             }
             default:
-                text.insert(at, kTokens[random.below(std::size(kTokens))]);
+                text.insert(at, tokens[random.below(tokens.size())]);
         }
     }
     if (text.size() > kLongest) text.resize(kLongest);

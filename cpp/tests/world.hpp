@@ -6,21 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "core/base/shuffle.hpp"
 #include "core/inference/chain.hpp"
 #include "core/model/model.hpp"
 #include "core/text/text_encoder.hpp"
 
 namespace sparsecrf::tests {
 
-// Pseudorandom numbers that are the same everywhere (SplitMix64).
-struct Random {
-    std::uint64_t state;
-    std::uint64_t next() {
-        std::uint64_t z = state += 0x9E3779B97F4A7C15u;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        return z ^ (z >> 31);
-    }
+struct Random : Splitmix {
+    using Splitmix::Splitmix;
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
 };
 

@@ -32,20 +32,6 @@ void check_paths(std::int64_t k) {
     if (k < 1) throw InputError("n-best: expected k >= 1, found ", k);
 }
 
-// Calls answer(i, recursion, lattice) with the lattice of every sequence i; each thread has its own recursion and
-// lattice.
-template <class Answer>
-void for_each_lattice(const Corpus& corpus, const Constraints& constraints, const Potentials& tables, int threads,
-                      const Answer& answer) {
-    std::vector<Recursion> recursions;
-    for (int k = 0; k < threads; ++k) recursions.emplace_back(tables);
-    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
-    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
-        prepare(lattices[thread], corpus, i, constraints, tables.stride());
-        answer(i, recursions[thread], lattices[thread]);
-    });
-}
-
 // log Z of sequence i with the labels `known` fixed in addition to the constraints; -infinity if they contradict the
 // constraints.
 double log_partition_with(const Corpus& corpus, std::int64_t i, std::span<const std::int32_t> known,
@@ -160,13 +146,26 @@ Potentials Chain::potentials(const Corpus& corpus, const Constraints& constraint
     return made;
 }
 
-void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
+// Calls answer(tables, i, recursion, lattice) with the lattice of every sequence i; each thread has its own recursion
+// and lattice.
+template <class Answer>
+void Chain::for_each_lattice(const Corpus& corpus, const Constraints& constraints, const Answer& answer) const {
     const Potentials tables = potentials(corpus, constraints);
-    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+    const int threads = threads_for(corpus);
+    std::vector<Recursion> recursions;
+    for (int k = 0; k < threads; ++k) recursions.emplace_back(tables);
+    std::vector<OwnedLattice> lattices(static_cast<std::size_t>(threads));
+    parallel_for(corpus.n_sequences(), threads, 8, [&](int thread, std::int64_t i) {
+        prepare(lattices[thread], corpus, i, constraints, tables.stride());
+        answer(tables, i, recursions[thread], lattices[thread]);
+    });
+}
+
+void Chain::log_partition(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
+    for_each_lattice(corpus, constraints, [&](auto&, std::int64_t i, Recursion& recursion, Lattice& lattice) {
         recursion.forward(lattice);
         out[i] = lattice.log_z;
-    };
-    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
+    });
 }
 
 void Chain::score(const Corpus& corpus, std::span<double> out) const {
@@ -182,8 +181,7 @@ void Chain::token_scores(const Corpus& corpus, std::span<const std::int32_t> lab
 }
 
 void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
-    const Potentials tables = potentials(corpus, constraints);
-    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+    const auto answer = [&](const Potentials& tables, std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
         recursion.forward(lattice);
         const double log_z = lattice.log_z;
         const auto known = std::span(corpus.labels).subspan(corpus.offsets[i], corpus.length(i));
@@ -199,20 +197,18 @@ void Chain::log_prob(const Corpus& corpus, const Constraints& constraints, std::
         }
         out[i] = std::min(out[i], 0.0);
     };
-    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
+    for_each_lattice(corpus, constraints, answer);
 }
 
 void Chain::marginals(const Corpus& corpus, const Constraints& constraints, std::span<double> out) const {
-    const Potentials tables = potentials(corpus, constraints);
     const int Y = corpus.n_labels;
-    const auto answer = [&](std::int64_t, Recursion& recursion, OwnedLattice& lattice) {
+    for_each_lattice(corpus, constraints, [&](auto& tables, std::int64_t, Recursion& recursion, Lattice& lattice) {
         recursion.forward(lattice);
         recursion.backward(lattice);
         for (std::int64_t t = 0; t < lattice.length; ++t) {
             std::copy_n(lattice.p + t * tables.stride(), Y, out.data() + (lattice.first + t) * Y);
         }
-    };
-    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
+    });
 }
 
 void Chain::edge_marginals(const Corpus& corpus, std::int64_t sequence, const Constraints& constraints,
@@ -258,11 +254,9 @@ double Chain::span_log_prob(const Corpus& corpus, std::int64_t sequence, std::in
 
 void Chain::viterbi(const Corpus& corpus, const Constraints& constraints, std::span<std::int32_t> labels,
                     std::span<double> scores) const {
-    const Potentials tables = potentials(corpus, constraints);
-    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+    for_each_lattice(corpus, constraints, [&](auto& tables, std::int64_t i, Recursion& recursion, Lattice& lattice) {
         scores[i] = best_path(tables, recursion, lattice, labels.data() + lattice.first);
-    };
-    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
+    });
 }
 
 std::vector<Labelling> Chain::nbest(const Corpus& corpus, std::int64_t sequence, std::int64_t k,
@@ -279,12 +273,10 @@ std::vector<Labelling> Chain::nbest(const Corpus& corpus, std::int64_t sequence,
 std::vector<std::vector<Labelling>> Chain::nbest(const Corpus& corpus, std::int64_t k,
                                                  const Constraints& constraints) const {
     check_paths(k);
-    const Potentials tables = potentials(corpus, constraints);
     std::vector<std::vector<Labelling>> paths(static_cast<std::size_t>(corpus.n_sequences()));
-    const auto answer = [&](std::int64_t i, Recursion& recursion, OwnedLattice& lattice) {
+    for_each_lattice(corpus, constraints, [&](auto& tables, std::int64_t i, Recursion& recursion, Lattice& lattice) {
         paths[i] = best_paths(tables, recursion, lattice, k);
-    };
-    for_each_lattice(corpus, constraints, tables, threads_for(corpus), answer);
+    });
     return paths;
 }
 

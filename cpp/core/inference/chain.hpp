@@ -57,6 +57,8 @@ class Chain {
 
    private:
     int threads_for(const Corpus& corpus) const;
+    template <class Answer>
+    void for_each_lattice(const Corpus& corpus, const Constraints& constraints, const Answer& answer) const;
     std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus) const;
     std::unique_ptr<NgramPlaces> take_places() const;
 

@@ -32,12 +32,7 @@ struct RestPairs {
     void clear() {
         ptr.assign(1, 0);
         pair.clear();
-        delta.clear();
-        range.clear();
-        weight.clear();
-        growth.clear();
-        p.clear();
-        extra.clear();
+        for (std::vector<double>* x : {&delta, &range, &weight, &growth, &p, &extra}) x->clear();
     }
 };
 

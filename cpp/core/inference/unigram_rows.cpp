@@ -22,24 +22,22 @@ void RowSum::finish() {
 
 void add_dense(const double* row, int n, double* s) { kernels().axpy(1.0, row, n, s); }
 
-UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
+UnigramRows::UnigramRows(const FeatureSet& features, std::size_t n_rows)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),
       cell_stride_(padded(features.n_cells())),
       parts_(features.parts),
-      has_row_((features.n_attributes + 63u) / 64u, 0),
-      rows_(features.n_attributes, Row{0, 0}) {
+      has_row_((n_rows + 63u) / 64u, 0),
+      rows_(n_rows, Row{0, 0}) {}
+
+UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w, bool keep_zeros)
+    : UnigramRows(features, features.n_attributes) {
     for (std::uint32_t x = 0; x < rows_.size(); ++x) add_row(features, w, x, x, keep_zeros);
 }
 
 UnigramRows::UnigramRows(const FeatureSet& features, std::span<const double> w,
                          std::span<const std::uint32_t> attributes)
-    : n_labels_(features.n_labels),
-      stride_(padded(features.n_labels)),
-      cell_stride_(padded(features.n_cells())),
-      parts_(features.parts),
-      has_row_((attributes.size() + 63u) / 64u, 0),
-      rows_(attributes.size(), Row{0, 0}) {
+    : UnigramRows(features, attributes.size()) {
     for (std::uint32_t row = 0; row < rows_.size(); ++row) add_row(features, w, row, attributes[row], false);
 }
 

@@ -74,6 +74,7 @@ class UnigramRows {
     void score(std::span<const Attribute> list, double* s) const;
 
    private:
+    UnigramRows(const FeatureSet& features, std::size_t n_rows);  // empty rows
     // The same for entries begin to end - 1 with attributes id(k) and values value(k).
     template <class Id, class Value>
     void add_up(std::int64_t begin, std::int64_t end, Id id, Value value, double* s) const;
