@@ -11,8 +11,8 @@ from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.path import PathWarning
 from sparsecrf.path.auto import FACTOR, LIMITS, MARGIN, TOL, Near, choose_penalties, halves, marked_documents
-from sparsecrf.path.both import Penalties
 from sparsecrf.path.cross_validation import Fold
+from sparsecrf.path.grid import Penalties
 from sparsecrf.path.scores import BY_TOKENS
 
 

@@ -9,20 +9,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sparsecrf import InputError, fit
 from sparsecrf.defaults import RHO1
 from sparsecrf.path import Path, PathWarning, cross_validate, path, rho_max
-from sparsecrf.path.grid import FACTOR, FIRST, PATIENCE, GivenValues, Search
+from sparsecrf.path.grid import FACTOR, FIRST, PATIENCE, GivenValues, Penalties, Search
 
 
 def follow(error, largest=1e5):
-    """All that a search tries, in its order, where `error` is a function of rho1."""
-    search, tried, errors = Search(largest), [], []
+    """All values of rho1 that a search tries, in its order, where `error` is a function of rho1."""
+    search, tried, errors = Search(largest, 0.1), [], []
     while step := search.next(tried, errors):
         left = search.left(tried, errors)
         assert left >= len(step) == 1
         tried += step
-        errors += [error(rho1) for rho1 in step]
+        errors += [error(p.rho1) for p in step]
         assert len(tried) < 60
     assert search.left(tried, errors) == 0
-    return tried, errors
+    assert {p.rho2 for p in tried} == {0.1}
+    return [p.rho1 for p in tried], errors
 
 
 @pytest.mark.parametrize("best", [1.0, 0.3, 0.1, 0.03])
@@ -66,15 +67,16 @@ def test_a_search_ends_at_its_floor_or_without_errors():
 
 
 def test_where_a_search_begins():
-    assert Search(1e6).next([], []) == [3.0]
-    assert Search(6.0).next([], []) == [2.0]
+    assert Search(1e6, 0.1).next([], []) == [(3.0, 0.1)]
+    assert Search(6.0, 0.1).next([], []) == [(2.0, 0.1)]
 
 
 def test_given_values():
-    given = GivenValues([3.0, 2.0, 1.0])
-    assert given.next([], []) == [3.0, 2.0, 1.0]
-    assert given.next([3.0, 2.0, 1.0], [1.0, 1.0, 1.0]) == []
-    assert given.left([3.0], [1.0]) == 2
+    given = GivenValues([3.0, 2.0, 1.0], 0.2)
+    every = given.next([], [])
+    assert every == [(3.0, 0.2), (2.0, 0.2), (1.0, 0.2)]
+    assert given.next(every, [1.0, 1.0, 1.0]) == []
+    assert given.left([Penalties(3.0, 0.2)], [1.0]) == 2
 
 
 OPTIONS = {"rho2": 0.01, "tol": 1e-5, "threads": 1}

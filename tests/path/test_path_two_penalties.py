@@ -12,9 +12,9 @@ from sparsecrf import CRF, CRFCV, InputError, fit
 from sparsecrf.contrib.plots import PathDisplay
 from sparsecrf.contrib.simulate import paper_hmm
 from sparsecrf.path import Path, PathWarning, cross_validate, path
-from sparsecrf.path.both import RHO2S, START, OneRho2, Penalties, SearchBoth
+from sparsecrf.path.both import RHO2S, START, SearchBoth
 from sparsecrf.path.following import neighbour
-from sparsecrf.path.grid import FACTOR, FIRST, GivenValues, Search
+from sparsecrf.path.grid import FACTOR, FIRST, Penalties, Search
 
 
 def follow(error, largest=1e5):
@@ -58,12 +58,12 @@ def test_how_many_fits_it_takes():
     """Where START is the best rho2: those of the search for rho1, and the two neighbours."""
     error = bowl(0.4, START)
     tried, _ = follow(error)
-    alone, rho1, errors = Search(1e5), [], []
-    while step := alone.next(rho1, errors):
-        rho1, errors = rho1 + step, errors + [error(step[0], START)]
-    assert len(tried) == len(rho1) + 2
+    alone, along, errors = Search(1e5, START), [], []
+    while step := alone.next(along, errors):
+        along, errors = along + step, errors + [error(*step[0])]
+    assert len(tried) == len(along) + 2
     tried, _ = follow(bowl(0.4, 1.0, 0.3))
-    assert len(tried) <= len(rho1) + 9
+    assert len(tried) <= len(along) + 9
 
 
 def test_it_begins_as_the_search_for_rho1():
@@ -92,12 +92,6 @@ def test_it_ends_at_its_edges_or_without_errors():
     assert min(p.rho1 for p in tried) > 0.3
     highest, _ = follow(lambda rho1, rho2: -np.log(rho1))
     assert max(p.rho1 for p in highest) == 1e5
-
-
-def test_one_rho2():
-    along = OneRho2(GivenValues([3.0, 1.0]), 0.2)
-    assert along.next([], []) == [(3.0, 0.2), (1.0, 0.2)]
-    assert along.left([Penalties(3.0, 0.2)], [1.0]) == 1
 
 
 def test_where_a_fit_starts():

@@ -25,10 +25,10 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.encoding.formats.documents import MARK
 from sparsecrf.encoding.vocabulary import Vocabulary
-from sparsecrf.path.both import Penalties
 from sparsecrf.path.cross_validation import Fold, fold_errors
 from sparsecrf.path.folds import dealt
 from sparsecrf.path.following import Each, prepared, solver_of
+from sparsecrf.path.grid import Penalties
 from sparsecrf.path.scores import ErrorRate, Score, name_of, score_of
 from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training import Weights

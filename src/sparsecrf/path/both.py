@@ -1,6 +1,6 @@
-"""The values of both penalties to try: one rho2 with a plan for rho1, or a search over both.
+"""A search over both penalties.
 
-The search over both works on a lattice: neighbouring values of rho1 differ by FACTOR, and rho2 is one of RHO2S. It
+It works on a lattice: neighbouring values of rho1 differ by FACTOR, and rho2 is one of RHO2S. It
 decreases rho1 at rho2 = START like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best
 point, first the larger and the smaller rho2, then the larger and the smaller rho1, and moves to the first better
 neighbour, until there is none. Finally, it halves the gaps on both sides of the best rho1. Ties go to the larger rho1,
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose, log
-from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from sparsecrf.compatibility import Capabilities, Trait
-from sparsecrf.path.grid import FACTOR, GivenValues, Search
+from sparsecrf.path.grid import FACTOR, Penalties, Search
 
 AskedRho2: TypeAlias = float | Literal["search"]
 
@@ -23,35 +23,11 @@ RHO2S = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0
 START = 0.1
 
 
-class Penalties(NamedTuple):
-    """The penalties of a fit."""
-
-    rho1: float
-    rho2: float
-
-
 class Plan(Protocol):
-    """Decides which penalties to try."""
+    """Decides which penalties to try: `GivenValues` or `Search` at one rho2 (`grid`), `SearchBoth`, or `auto.Near`."""
 
     def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]: ...
     def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int: ...
-
-
-@dataclass(frozen=True)
-class OneRho2:
-    """A plan for rho1 at one rho2."""
-
-    plan: GivenValues | Search
-    rho2: float
-
-    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
-        """The penalties to try next, in this order, given the penalties tried and their errors; empty when none are
-        left."""
-        return [Penalties(rho1, self.rho2) for rho1 in self.plan.next([p.rho1 for p in tried], errors)]
-
-    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
-        """A lower bound on the number of penalties still to try."""
-        return self.plan.left([p.rho1 for p in tried], errors)
 
 
 @dataclass(frozen=True)
@@ -77,19 +53,16 @@ class SearchBoth:
         """A lower bound on the number of penalties still to try: the rest of the descent, then the two neighbours in
         rho2."""
         if self._down(tried, errors):
-            rho1, of_rho1 = self._line(START, tried, errors)
-            return self._search.left(rho1, of_rho1) + (0 if errors and min(errors) == 0 else 2)
+            return self._search.left(tried, errors) + (0 if errors and min(errors) == 0 else 2)
         return len(self.next(tried, errors))
 
     @property
     def _search(self) -> Search:
-        return Search(self.largest, halves=False)
+        return Search(self.largest, START, halves=False)
 
     def _down(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
         """The next step at the first rho2; empty if the score has got worse there, or the floor has been reached."""
-        if any(p.rho2 != START for p in tried):
-            return []
-        return [Penalties(rho1, START) for rho1 in self._search.next(*self._line(START, tried, errors))]
+        return [] if any(p.rho2 != START for p in tried) else self._search.next(tried, errors)
 
     def _untried(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
         """The neighbours of the best point on the lattice that have not been tried."""
@@ -104,18 +77,12 @@ class SearchBoth:
     def _halves(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
         """Penalties with values of rho1 between the best one and its neighbours."""
         rho2 = tried[_best(range(len(tried)), tried, errors)].rho2
-        rho1, of_rho1 = self._line(rho2, tried, errors)
-        return [Penalties(between, rho2) for between in self._search.between(rho1, of_rho1)]
+        line = [k for k, p in enumerate(tried) if p.rho2 == rho2]
+        return Search(self.largest, rho2).between([tried[k] for k in line], [errors[k] for k in line])
 
     def _on_lattice(self, rho1: float) -> bool:
         steps = log(rho1 / self._search.first) / log(FACTOR)
         return isclose(steps, round(steps), abs_tol=1e-6) or rho1 == self.largest
-
-    @staticmethod
-    def _line(rho2: float, tried: Sequence[Penalties], errors: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Values of rho1 that were tried with this rho2, and their errors."""
-        chosen = [k for k, p in enumerate(tried) if p.rho2 == rho2]
-        return [tried[k].rho1 for k in chosen], [errors[k] for k in chosen]
 
 
 def _best(among: Sequence[int], tried: Sequence[Penalties], errors: Sequence[float]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.defaults import RHO2
-from sparsecrf.path.both import AskedRho2, Penalties, Plan
+from sparsecrf.path.both import AskedRho2, Plan
 from sparsecrf.path.folds import dealt
 from sparsecrf.path.following import (
     Each,
@@ -26,6 +26,7 @@ from sparsecrf.path.following import (
     solver_of,
     warned,
 )
+from sparsecrf.path.grid import Penalties
 from sparsecrf.path.result import Path
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.training import Fit, Weights, fit

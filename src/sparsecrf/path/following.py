@@ -12,8 +12,8 @@ import numpy as np
 from sparsecrf._core import Corpus
 from sparsecrf.compatibility import Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.defaults import RHO1, RHO2, SEARCH, SOLVER
-from sparsecrf.path.both import AskedRho2, OneRho2, Penalties, Plan, SearchBoth
-from sparsecrf.path.grid import Search, plan
+from sparsecrf.path.both import AskedRho2, Plan, SearchBoth
+from sparsecrf.path.grid import GivenValues, Penalties, Search, plan
 from sparsecrf.path.result import Path, PathWarning
 from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.shards import Shards
@@ -124,10 +124,9 @@ def plan_of(
 ) -> Plan:
     """The plan: values of rho1, given or searched for, at one rho2, or a search over both."""
     check_search(rho2, scored, {"rho1": rho1, "n_rho": n_rho, "rho_min_ratio": rho_min_ratio})
-    of_rho1 = plan(data, rho1, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
-    if isinstance(rho2, str):
-        return SearchBoth(of_rho1.largest) if isinstance(of_rho1, Search) else OneRho2(of_rho1, RHO2)
-    return OneRho2(of_rho1, rho2)
+    at = RHO2 if isinstance(rho2, str) else rho2
+    of_rho1 = plan(data, rho1, at, n_rho, rho_min_ratio, scored=scored, **_among(_PENALTY, options))
+    return SearchBoth(of_rho1.largest) if isinstance(rho2, str) and isinstance(of_rho1, Search) else of_rho1
 
 
 def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None:
@@ -142,7 +141,7 @@ def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None
 
 
 def searches(values: Plan) -> bool:
-    return not isinstance(values, OneRho2) or isinstance(values.plan, Search)
+    return not isinstance(values, GivenValues)
 
 
 def _following(values: Plan, fits: list[Fit], errors: list[float]) -> Iterable[Penalties]:

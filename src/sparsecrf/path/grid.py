@@ -1,4 +1,4 @@
-"""The values of rho1 to try: given values, or a search guided by the scores.
+"""The values of rho1 to try at one rho2: given values, or a search guided by the scores.
 
 A search decreases rho1 by factors of FACTOR until it has passed the default value and the score gets worse, that is,
 until PATIENCE values below the best are no better. (Scores may fall and rise again on small dev data, and when features
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,19 +68,27 @@ def rho_max(
     return largest
 
 
+class Penalties(NamedTuple):
+    """The penalties of a fit."""
+
+    rho1: float
+    rho2: float
+
+
 @dataclass(frozen=True)
 class GivenValues:
     """Values that are tried regardless of the scores."""
 
     values: list[float]  #: in decreasing order
+    rho2: float
 
-    def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The values to try next, in this order; empty when none are left."""
-        return [] if rho1 else self.values
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """The penalties to try next, in this order; empty when none are left."""
+        return [] if tried else [Penalties(rho1, self.rho2) for rho1 in self.values]
 
-    def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
         """A lower bound on the number of values still to try."""
-        return len(self.values) - len(rho1)
+        return len(self.values) - len(tried)
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,7 @@ class Search:
     """Values that depend on earlier errors (see above)."""
 
     largest: float  #: rho_max
+    rho2: float
     halves: bool = True  #: whether to halve the gaps next to the best value at the end
 
     @property
@@ -98,36 +107,36 @@ class Search:
     def floor(self) -> float:
         return min(FLOOR, 1e-2 * self.largest)
 
-    def next(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
-        """The value to try next, given the values tried and their errors; empty when the search has ended."""
-        if not rho1:
-            return [self.first]
-        tried, error = _falling(rho1, errors)
-        best = int(np.argmin(error))
-        if self._goes_down(tried, error):
-            return [tried[-1] / FACTOR]
-        if best == 0 and tried[0] < self.largest:
-            return [min(FACTOR * tried[0], self.largest)]
-        return self.between(tried, error)[:1] if self.halves else []
+    def next(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
+        """The penalties to try next, given those tried and their errors; empty when the search has ended."""
+        if not tried:
+            return [Penalties(self.first, self.rho2)]
+        rho1, error = _falling(tried, errors)
+        if self._goes_down(rho1, error):
+            return [Penalties(rho1[-1] / FACTOR, self.rho2)]
+        if int(np.argmin(error)) == 0 and rho1[0] < self.largest:
+            return [Penalties(min(FACTOR * rho1[0], self.largest), self.rho2)]
+        return self.between(tried, errors)[:1] if self.halves else []
 
-    def between(self, rho1: Sequence[float], errors: Sequence[float]) -> list[float]:
+    def between(self, tried: Sequence[Penalties], errors: Sequence[float]) -> list[Penalties]:
         """The values that halve the gaps next to the best value, if they are wide."""
-        tried, error = _falling(rho1, errors)
+        rho1, error = _falling(tried, errors)
         best = int(np.argmin(error))
-        sides = [tried[k] for k in (best - 1, best + 1) if 0 <= k < len(tried)]
-        return [sqrt(side * tried[best]) for side in sides if not 1 / _FINE < side / tried[best] < _FINE]
+        sides = [rho1[k] for k in (best - 1, best + 1) if 0 <= k < len(rho1)]
+        wide = [side for side in sides if not 1 / _FINE < side / rho1[best] < _FINE]
+        return [Penalties(sqrt(side * rho1[best]), self.rho2) for side in wide]
 
-    def left(self, rho1: Sequence[float], errors: Sequence[float]) -> int:
+    def left(self, tried: Sequence[Penalties], errors: Sequence[float]) -> int:
         """A lower bound on the number of values still to try. Of the two values that halve the gaps, the second is not
         tried if the first beats all earlier values."""
-        if not rho1:
+        if not tried:
             return 1 + max(PATIENCE, self._until_default(self.first)) + self.halves
-        tried, error = _falling(rho1, errors)
+        rho1, error = _falling(tried, errors)
         best = int(np.argmin(error))
-        if self._goes_down(tried, error):
-            left = max(PATIENCE - (len(tried) - 1 - best), self._until_default(tried[-1]))
+        if self._goes_down(rho1, error):
+            left = max(PATIENCE - (len(rho1) - 1 - best), self._until_default(rho1[-1]))
             return max(1, left) + self.halves
-        return (self.halves and len(self.between(tried, error)) > 0) + (best == 0 and tried[0] < self.largest)
+        return (self.halves and len(self.between(tried, errors)) > 0) + (best == 0 and rho1[0] < self.largest)
 
     def _goes_down(self, tried: list[float], error: list[float]) -> bool:
         """Whether to decrease rho1 further, because the score has not become worse yet. Scores are not considered worse
@@ -144,14 +153,16 @@ class Search:
 _FINE = 1.01 * sqrt(FACTOR)  # if a neighbour of the best value is closer than this, no value in between is tried
 
 
-def _falling(rho1: Sequence[float], errors: Sequence[float]) -> tuple[list[float], list[float]]:
-    order = sorted(range(len(rho1)), key=lambda k: -rho1[k])
-    return [rho1[k] for k in order], [errors[k] for k in order]
+def _falling(tried: Sequence[Penalties], errors: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The values of rho1 in decreasing order, and their errors."""
+    order = sorted(range(len(tried)), key=lambda k: -tried[k].rho1)
+    return [tried[k].rho1 for k in order], [errors[k] for k in order]
 
 
 def plan(
     data: TrainingData,
     rho1: Floats | None,
+    rho2: float,
     n_rho: int | None,
     rho_min_ratio: float | None,
     *,
@@ -164,14 +175,15 @@ def plan(
         given = np.asarray(rho1, dtype=np.float64)
         if given.ndim != 1 or len(given) == 0 or not (np.diff(given) < 0).all():
             raise InputError(f"rho1: expected one or more decreasing values, found {rho1}")
-        return GivenValues(given.tolist())
+        return GivenValues(given.tolist(), rho2)
     if n_rho is not None and n_rho < 1:
         raise InputError(f"n_rho: expected at least 1, found {n_rho}")
     if rho_min_ratio is not None and not 0 < rho_min_ratio <= 1:
         raise InputError(f"rho_min_ratio: expected a number above 0 and at most 1, found {rho_min_ratio}")
     largest = rho_max(data, **penalty)
     if scored and n_rho is None and rho_min_ratio is None and largest > 0:
-        return Search(largest)
+        return Search(largest, rho2)
     if rho_min_ratio is None:
         rho_min_ratio = min(RHO_MIN_RATIO, RHO1 / largest) if largest > 0 else 1.0
-    return GivenValues((largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)).tolist())
+    values = largest * np.geomspace(1.0, rho_min_ratio, N_RHO if n_rho is None else n_rho)
+    return GivenValues(values.tolist(), rho2)
