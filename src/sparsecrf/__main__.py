@@ -8,13 +8,13 @@ import sys
 
 #: Ctrl-C, `kill`, and the end of a session (SIGHUP, which Windows does not have) all have the same effect.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_INTERRUPTED = 130
+INTERRUPTED = 130  #: the exit status of an interrupted command, also if it saved its result so far
 
 
 def main() -> None:
     """Run the program. Importing fails if SPARSECRF_ISA is wrong or memory runs out."""
     # While modules are imported there is nothing to save, and an exception would print a traceback.
-    on_interrupt(lambda *_: os._exit(_INTERRUPTED))
+    on_interrupt(lambda *_: os._exit(INTERRUPTED))
     try:
         from sparsecrf.cli import main as run
     except (ImportError, MemoryError, SystemError) as error:  # SystemError: Python ran out of memory while compiling

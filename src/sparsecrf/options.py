@@ -8,13 +8,13 @@ little, because the command line loads it at startup.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
-from sparsecrf.declared import THREADS, Declared
+from sparsecrf.declared import THREADS, Declared, parameter
 from sparsecrf.defaults import (
     AUTO,
     CHECKPOINT_EVERY,
@@ -71,11 +71,9 @@ def parsed_order(given: str | int | None) -> int | None:
 
 
 def option(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
-    """Make a dataclass field, or the default of a command's parameter, that is an option. `declared` is its help text,
-    or an option declared elsewhere. The name of the field determines its name on the command line, unless `names` do; a
-    field with neither names nor a default (`...`) is an argument. `how` is as for `Declared`."""
-    made = declared if isinstance(declared, Declared) else Declared(declared, *names, **how)
-    return field(metadata={"declared": made}) if default is ... else field(default=default, metadata={"declared": made})
+    """Like `parameter`, for a field of a dataclass."""
+    metadata = {"declared": parameter(default, declared, *names, **how).declared}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
 class OptionField(NamedTuple):
@@ -83,25 +81,21 @@ class OptionField(NamedTuple):
 
     name: str
     type: Any
-    default: Any  #: MISSING for an argument
+    default: Any  #: `...` if it is required
     declared: Declared
-
-    @classmethod
-    def of(cls, name: str, type: Any, made: Field[Any]) -> OptionField:
-        """The option that `option` made."""
-        return cls(name, type, made.default, made.metadata["declared"])
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the option on the command line; empty for an argument."""
-        return self.declared.names or (() if self.default is MISSING else (f"--{self.name.replace('_', '-')}",))
+        return self.declared.names_of(self.name, self.default)
 
 
 @cache
 def options_of(group: Any) -> list[OptionField]:
     """The options of a dataclass."""
     hints = get_type_hints(group)
-    return [OptionField.of(f.name, hints[f.name], f) for f in fields(group)]
+    defaults = {f.name: ... if f.default is MISSING else f.default for f in fields(group)}
+    return [OptionField(f.name, hints[f.name], defaults[f.name], f.metadata["declared"]) for f in fields(group)]
 
 
 RHO2_OPTION = Declared("L2 penalty: rho2/2 |w|^2.", metavar="X", min=0)

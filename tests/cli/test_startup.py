@@ -4,14 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Annotated, get_type_hints
 
 import pytest
 import typer.main
 from typer.testing import CliRunner
 
 from sparsecrf import Model
-from sparsecrf.cli import app, declared
+from sparsecrf.cli import app
 from sparsecrf.cli.label import label
 from sparsecrf.cli.quick import parsed
 
@@ -131,9 +130,7 @@ def by_typer(arguments):
 
 @pytest.mark.parametrize("arguments", PLAIN)
 def test_the_quick_parser_agrees_with_typer(arguments):
-    names = label.__code__.co_varnames[: label.__code__.co_argcount]
-    defaults = dict(zip(names[-len(label.__defaults__) :], label.__defaults__, strict=True))
-    assert defaults | parsed(arguments, label) == by_typer(arguments)
+    assert parsed(arguments, label) == by_typer(arguments)
 
 
 @pytest.mark.parametrize("arguments", OTHERS)
@@ -145,14 +142,3 @@ def test_typer_says_what_is_wrong():
     found = CliRunner().invoke(app, ["label", "-m", "model", "--nbest", "0"])
     assert found.exit_code == 2
     assert "--nbest" in found.output
-
-
-def test_annotations_are_as_written_where_python_makes_them_optional(monkeypatch):
-    """Python 3.10 does so to parameters that are None by default; `label` could not be called there."""
-
-    def command(name: Annotated[str, "declared"], other: int | None = None):
-        pass
-
-    hints = get_type_hints(command, include_extras=True)
-    monkeypatch.setattr(declared, "get_type_hints", lambda *_, **__: {**hints, "name": hints["name"] | None})
-    assert declared.hints_of(command) == hints

@@ -5,7 +5,6 @@ import re
 from dataclasses import asdict, dataclass, fields
 from inspect import signature
 from types import SimpleNamespace
-from typing import Annotated
 
 import pytest
 import typer
@@ -19,6 +18,7 @@ from sparsecrf.cli.reading import read
 from sparsecrf.cli.train import FitOptions, RunOptions, check_together
 from sparsecrf.cli.train_report import saved_by_small
 from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import parameter
 from sparsecrf.estimators.solver_options import FURTHER
 from sparsecrf.options import option
 from sparsecrf.shards import shards, shards_of
@@ -107,7 +107,7 @@ def test_fields_of_a_group_are_options():
     seen = []
 
     @for_typer
-    def command(group: Group, flag: Annotated[bool, typer.Option("--flag")] = False) -> None:
+    def command(group: Group, flag: bool = parameter(False, "A flag.", "--flag")) -> None:
         """What it does."""
         seen.append((group, flag))
 

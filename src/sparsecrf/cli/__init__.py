@@ -13,9 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from sparsecrf.__main__ import interrupt, on_interrupt
+from sparsecrf.__main__ import INTERRUPTED, interrupt, on_interrupt
 from sparsecrf._core import InputError
-from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.compatibility import OptionError
 from sparsecrf.progress import say
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sparsecrf.__main__ import INTERRUPTED
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.declared import INTERRUPTED, QUIET
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.long_runs import shown_warnings, stopping
 from sparsecrf.cli.options import Inputs, for_typer
 from sparsecrf.cli.train import check_distinct
 from sparsecrf.compatibility import OptionError
-from sparsecrf.declared import THREADS
+from sparsecrf.declared import QUIET, THREADS, parameter
 from sparsecrf.defaults import RHO1, RHO2
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.text import Source, readable_twice
@@ -65,7 +65,7 @@ class AuditOptions:
 def audit(
     inputs: Inputs,
     fitting: AuditOptions,
-    output: list[str] | None = option(
+    output: list[str] | None = parameter(
         None,
         "File to write; may be given more than once. The suffix determines the format: .jsonl, one object per token; "
         ".tsv, a table; .html, a page with the most suspicious labels in their sentences and the evidence for either "
@@ -75,11 +75,11 @@ def audit(
         "-o",
         metavar="FILE",
     ),
-    unit: Unit = option(Unit.TOKEN, "Rank tokens or spans."),
-    scheme: Scheme = option(
+    unit: Unit = parameter(Unit.TOKEN, "Rank tokens or spans."),
+    scheme: Scheme = parameter(
         Scheme.AUTO, "Span encoding of the labels, as for eval. With runs, each run of equal labels is a span."
     ),
-    top: int | None = option(
+    top: int | None = parameter(
         None,
         "Show only the N most suspicious labels; by default, all of them, or 200 on an HTML page.",
         "--top",
@@ -87,7 +87,7 @@ def audit(
         min=1,
         metavar="N",
     ),
-    quiet: bool = option(False, QUIET),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Rank the labels of a data set by how likely they are to be wrong.
 

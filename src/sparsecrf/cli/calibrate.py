@@ -6,35 +6,34 @@ import json
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.options import for_typer
+from sparsecrf.declared import ENCODING, FORMAT, QUIET, RAGGED, parameter
 from sparsecrf.files.text import name_of
 from sparsecrf.model import Model
 from sparsecrf.model.calibration import KEY, SEQUENCES, calibration_of
 from sparsecrf.model.compact import RECORD
-from sparsecrf.options import option
 from sparsecrf.progress import progress, say
 
 
 @for_typer
 def calibrate(
-    model: str = option(..., "The model file.", metavar="MODEL"),
-    data: str = option(
+    model: str = parameter(..., "The model file.", metavar="MODEL"),
+    data: str = parameter(
         ..., "Held-out labelled data that resemble the data to label; - is standard input.", metavar="DATA"
     ),
-    output: str | None = option(
+    output: str | None = parameter(
         None, "Write the calibrated model to this file instead of MODEL.", "--output", "-o", metavar="FILE"
     ),
-    format: str | None = option(None, FORMAT),
-    ragged: bool = option(False, RAGGED),
-    encoding: str | None = option(None, ENCODING),
-    as_json: bool = option(
+    format: str | None = parameter(None, FORMAT),
+    ragged: bool = parameter(False, RAGGED),
+    encoding: str | None = parameter(None, ENCODING),
+    as_json: bool = parameter(
         False,
         "Print the number of sentences in each calibration and the share whose best labels are correct.",
         "--json",
     ),
-    quiet: bool = option(False, QUIET),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Calibrate a model, so that `label --coverage` and `predict_set` return sets of answers that contain the right
     answer with the requested probability.

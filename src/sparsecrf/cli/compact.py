@@ -7,13 +7,12 @@ from enum import Enum
 
 import typer
 
-from sparsecrf.cli.declared import QUIET
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.options import ANY_MODEL, for_typer
+from sparsecrf.declared import QUIET, parameter
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.text import name_of
 from sparsecrf.model.calibration import KEY
-from sparsecrf.options import option
 from sparsecrf.progress import say
 from sparsecrf.tables import counted
 
@@ -27,19 +26,19 @@ class Weights(str, Enum):
 
 @for_typer
 def compact(
-    model: str = option(..., ANY_MODEL),
-    output: str = option(..., "The file to write.", metavar="OUTPUT"),
-    weights: Weights = option(
+    model: str = parameter(..., ANY_MODEL),
+    output: str = parameter(..., "The file to write.", metavar="OUTPUT"),
+    weights: Weights = parameter(
         Weights.int16, "Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32)."
     ),
-    data: str | None = option(
+    data: str | None = parameter(
         None,
         "Count the sentences in this file whose predicted labels stay the same. The file must be in the model's "
         "format, with or without labels.",
         metavar="FILE",
     ),
-    as_json: bool = option(False, "Print sizes, error and counts as JSON.", "--json"),
-    quiet: bool = option(False, QUIET),
+    as_json: bool = parameter(False, "Print sizes, error and counts as JSON.", "--json"),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Write a model with rounded weights and packed names. The file is about a quarter of the size and opens like any
     other model.

@@ -11,17 +11,16 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import CODES, recode
-from sparsecrf.cli.declared import ENCODING
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.options import for_typer
 from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import ENCODING, parameter
 from sparsecrf.encoding.formats import FORMATS, Format, format_named
 from sparsecrf.encoding.template import Template
 from sparsecrf.files.atomic import replacing
 from sparsecrf.files.charset import UTF8, Charset, decoded
 from sparsecrf.files.text import Source, name_of
 from sparsecrf.model import Model
-from sparsecrf.options import option
 
 #: A function that reads one file and writes another. The encoding may be None, for the default.
 Conversion: TypeAlias = "Callable[[str, str, str | None], None]"
@@ -88,26 +87,26 @@ _MODELS: dict[tuple[str, str], Conversion] = {
 
 @for_typer
 def convert(
-    source: str = option(..., "The file to convert.", metavar="IN"),
-    target: str = option(..., "The file to write.", metavar="OUT"),
-    from_: str = option(..., "Format of IN.", "--from", metavar="F"),
-    to: str = option(..., "Format of OUT.", "--to", metavar="F"),
-    template: str | None = option(
+    source: str = parameter(..., "The file to convert.", metavar="IN"),
+    target: str = parameter(..., "The file to write.", metavar="OUT"),
+    from_: str = parameter(..., "Format of IN.", "--from", metavar="F"),
+    to: str = parameter(..., "Format of OUT.", "--to", metavar="F"),
+    template: str | None = parameter(
         None, "Template that generates the attributes for crfsuite from columns.", "--template", "-t", metavar="FILE"
     ),
-    chunks: str | None = option(
+    chunks: str | None = parameter(
         None,
         f"For data, write chunk labels in this scheme, {_ONE_OF}. In this case, --from and --to may both be columns or "
         "both be tokens.",
         metavar="SCHEME",
     ),
-    boundary: str = option(
+    boundary: str = parameter(
         "crf++",
         "Names of the template's cells beyond the ends of a sequence, as in crf++ (_B-1, _B+1) or wapiti (_x-1, _x+1).",
         metavar="crf++|wapiti",
     ),
-    bytes: bool = option(False, "Match regular expressions of the template against bytes, as Wapiti does.", "--bytes"),
-    encoding: str | None = option(None, ENCODING),
+    bytes: bool = parameter(False, "Match regular expressions of the template against bytes, as Wapiti does."),
+    encoding: str | None = parameter(None, ENCODING),
 ) -> None:
     """Convert models to and from sparsecrf's format, or data between the formats that `train` reads.
 

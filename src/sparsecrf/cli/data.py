@@ -7,13 +7,12 @@ from pathlib import Path
 
 import typer
 
-from sparsecrf.cli.declared import QUIET
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.options import for_typer
+from sparsecrf.declared import QUIET, parameter
 from sparsecrf.encoding.clusters import MAX_ROUNDS, MIN_COUNT, N_CLUSTERS, word_clusters
 from sparsecrf.encoding.presets import PRESETS, preset
 from sparsecrf.files.atomic import write_atomically
-from sparsecrf.options import option
 from sparsecrf.progress import say
 from sparsecrf.tables import counted
 
@@ -33,7 +32,7 @@ def _data() -> None:
 
 @data.command("list", epilog=LIST_EXAMPLE)
 @for_typer
-def list_sets(json: bool = option(False, "Print one JSON object per data set.", "--json")) -> None:
+def list_sets(json: bool = parameter(False, "Print one JSON object per data set.")) -> None:
     """List the public data sets that can be fetched, with their size, licence, content and source."""
     from sparsecrf.contrib.datasets.fetch import is_here
     from sparsecrf.contrib.datasets.registry import REGISTRY
@@ -61,8 +60,8 @@ def list_sets(json: bool = option(False, "Print one JSON object per data set.", 
 @data.command(epilog=FETCH_EXAMPLE)
 @for_typer
 def fetch(
-    name: str = option(..., "Name of the data set, as listed by `sparsecrf data list`."),
-    output: Path | None = option(
+    name: str = parameter(..., "Name of the data set, as listed by `sparsecrf data list`."),
+    output: Path | None = parameter(
         None, "Folder to write to; by default the download cache.", "-o", "--output", metavar="DIR"
     ),
 ) -> None:
@@ -81,9 +80,9 @@ def fetch(
 @data.command(epilog=SIMULATE_EXAMPLE)
 @for_typer
 def simulate(
-    output: Path = option(..., "Folder to write to.", "-o", "--output", metavar="DIR"),
-    sequences: int = option(1000, "Number of sequences in each of the three files.", min=1, max=10_000_000),
-    seed: int = option(1, "Random seed; the same seed gives the same files.", min=0),
+    output: Path = parameter(..., "Folder to write to.", "-o", "--output", metavar="DIR"),
+    sequences: int = parameter(1000, "Number of sequences in each of the three files.", min=1, max=10_000_000),
+    seed: int = parameter(1, "Random seed; the same seed gives the same files.", min=0),
 ) -> None:
     """Write train.txt, dev.txt, test.txt and a template, simulated from the paper's hidden Markov model.
 
@@ -114,8 +113,8 @@ def simulate(
 @data.command(epilog=TEMPLATE_EXAMPLE)
 @for_typer
 def template(
-    name: str = option(..., f"One of {', '.join(PRESETS)}."),
-    columns: int = option(1, "For `columns`, the number of columns before the label.", min=1),
+    name: str = parameter(..., f"One of {', '.join(PRESETS)}."),
+    columns: int = parameter(1, "For `columns`, the number of columns before the label.", min=1),
 ) -> None:
     """Print the ready-made template of `train --features NAME`, so that you can edit it and use it with --template."""
     typer.echo(preset(name, columns, "NAME"), nl=False)
@@ -124,21 +123,23 @@ def template(
 @data.command(epilog=CLUSTERS_EXAMPLE)
 @for_typer
 def clusters(
-    text: list[Path] = option(
+    text: list[Path] = parameter(
         ..., "Raw text: one sentence per line, tokenized like your data, with spaces between words.", metavar="TEXT"
     ),
-    output: Path = option(..., "File to write.", "-o", "--output", metavar="FILE"),
-    n_clusters: int = option(N_CLUSTERS, "Number of clusters.", "-n", "--clusters", metavar="N", min=1),
-    min_count: int = option(MIN_COUNT, "Assign no cluster to words that occur fewer than N times.", metavar="N", min=1),
-    rounds: int = option(
+    output: Path = parameter(..., "File to write.", "-o", "--output", metavar="FILE"),
+    n_clusters: int = parameter(N_CLUSTERS, "Number of clusters.", "-n", "--clusters", metavar="N", min=1),
+    min_count: int = parameter(
+        MIN_COUNT, "Assign no cluster to words that occur fewer than N times.", metavar="N", min=1
+    ),
+    rounds: int = parameter(
         MAX_ROUNDS,
         "Maximum number of rounds; in each round, every word may move to another cluster.",
         metavar="N",
         min=1,
     ),
-    columns: bool = option(False, "Read TEXT as column files with the word in the first column.", "--columns"),
-    threads: int = option(0, "Number of threads (0 for all cores).", metavar="N", min=0),
-    quiet: bool = option(False, QUIET),
+    columns: bool = parameter(False, "Read TEXT as column files with the word in the first column."),
+    threads: int = parameter(0, "Number of threads (0 for all cores).", metavar="N", min=0),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Cluster the words of raw text for `train --clusters`. Writes one line per word: path, word, count.
 

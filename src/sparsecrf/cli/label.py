@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from math import inf
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from sparsecrf._core import InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.cli.answers import OnError
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
 from sparsecrf.compatibility import OptionError
-from sparsecrf.declared import THREADS, Declared
+from sparsecrf.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, parameter
 from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.chunk_rules import BIO, SCHEMES, forbidden_pairs
 
@@ -26,97 +25,63 @@ if TYPE_CHECKING:
 
 
 def label(
-    model: Annotated[str, Declared("The model file.", "--model", "-m", metavar="FILE")],
-    data: Annotated[
-        str, Declared("Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT")
-    ] = "-",
-    output: Annotated[str, Declared("File to write; by default standard output.", "--output", "-o")] = "-",
-    nbest: Annotated[
-        int | None,
-        Declared(
-            "Print the N best label sequences; with --coverage, print at most N (10 by default).",
-            "--nbest",
-            metavar="N",
-            min=1,
-            max=10_000,
-        ),
-    ] = None,
-    coverage: Annotated[
-        float | None,
-        Declared(
-            "Print as many label sequences as are needed to include the correct sequence with this probability, or "
-            "abstain if more than --nbest are needed. With --all-marginals, do this for the labels of each token. "
-            "Requires a calibrated model.",
-            "--coverage",
-            metavar="C",
-        ),
-    ] = None,
-    marginals: Annotated[bool, Declared("After each label, print its marginal probability.", "--marginals")] = False,
-    all_marginals: Annotated[
-        bool,
-        Declared(
-            "Like --marginals, followed by label:probability for every label, most probable first.", "--all-marginals"
-        ),
-    ] = False,
-    score: Annotated[
-        bool, Declared("Before each label sequence, print a line: # rank, probability, score.", "--score")
-    ] = False,
-    token_scores: Annotated[
-        bool, Declared("After each label, print the contribution of its position to the score.", "--token-scores")
-    ] = False,
-    cost_factor: Annotated[
-        float,
-        Declared(
-            "Multiply all weights by X, as crf_test -c does; this changes only probabilities.",
-            "--cost-factor",
-            metavar="X",
-        ),
-    ] = 1.0,
-    force: Annotated[
-        bool,
-        Declared("Keep the labels in the last column and replace only labels that are not in the model.", "--force"),
-    ] = False,
-    constrain: Annotated[
-        str | None,
-        Declared(
-            "Predict only valid sequences of chunk labels: iob1, iob2 or iobes.",
-            "--constrain",
-            metavar="SCHEME",
-            choices=SCHEMES,
-        ),
-    ] = None,
-    scheme: Annotated[
-        Scheme,
-        Declared(
-            "Span encoding of the labels, for --format jsonl and text, with the same choices as for eval. auto means "
-            "chunks, or runs of equal labels if the labels do not look like chunks; with none, every token is a span.",
-            "--scheme",
-        ),
-    ] = Scheme.AUTO,
-    format: Annotated[str | None, FORMAT] = None,
-    tokenizer: Annotated[
-        str | None,
-        Declared(
-            "Tokenizer for running text (--format text or jsonl): words splits off punctuation, blanks does not. The "
-            "default is the tokenizer that best matches the tokens of the training data.",
-            "--tokenizer",
-            metavar="|".join(TOKENIZERS),
-            choices=tuple(TOKENIZERS),
-            panel="Data",
-        ),
-    ] = None,
-    ragged: Annotated[bool, RAGGED] = False,
-    encoding: Annotated[str | None, ENCODING] = None,
-    on_error: Annotated[
-        OnError,
-        Declared(
-            "Treatment of a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
-            "bytes that cannot be decoded, and skip the sequence if that does not help. Every failure is reported.",
-            "--on-error",
-        ),
-    ] = OnError.STOP,
-    threads: Annotated[int, THREADS] = 0,
-    quiet: Annotated[bool, QUIET] = False,
+    model: str = parameter(..., "The model file.", "--model", "-m", metavar="FILE"),
+    data: str = parameter(
+        "-", "Data with or without labels; [bold]-[/bold] is standard input.", metavar="INPUT", is_argument=True
+    ),
+    output: str = parameter("-", "File to write; by default standard output.", "--output", "-o"),
+    nbest: int | None = parameter(
+        None,
+        "Print the N best label sequences; with --coverage, print at most N (10 by default).",
+        metavar="N",
+        min=1,
+        max=10_000,
+    ),
+    coverage: float | None = parameter(
+        None,
+        "Print as many label sequences as are needed to include the correct sequence with this probability, or "
+        "abstain if more than --nbest are needed. With --all-marginals, do this for the labels of each token. "
+        "Requires a calibrated model.",
+        metavar="C",
+    ),
+    marginals: bool = parameter(False, "After each label, print its marginal probability."),
+    all_marginals: bool = parameter(
+        False, "Like --marginals, followed by label:probability for every label, most probable first."
+    ),
+    score: bool = parameter(False, "Before each label sequence, print a line: # rank, probability, score."),
+    token_scores: bool = parameter(False, "After each label, print the contribution of its position to the score."),
+    cost_factor: float = parameter(
+        1.0, "Multiply all weights by X, as crf_test -c does; this changes only probabilities.", metavar="X"
+    ),
+    force: bool = parameter(
+        False, "Keep the labels in the last column and replace only labels that are not in the model."
+    ),
+    constrain: str | None = parameter(
+        None, "Predict only valid sequences of chunk labels: iob1, iob2 or iobes.", metavar="SCHEME", choices=SCHEMES
+    ),
+    scheme: Scheme = parameter(
+        Scheme.AUTO,
+        "Span encoding of the labels, for --format jsonl and text, with the same choices as for eval. auto means "
+        "chunks, or runs of equal labels if the labels do not look like chunks; with none, every token is a span.",
+    ),
+    format: str | None = parameter(None, FORMAT),
+    tokenizer: str | None = parameter(
+        None,
+        "Tokenizer for running text (--format text or jsonl): words splits off punctuation, blanks does not. The "
+        "default is the tokenizer that best matches the tokens of the training data.",
+        metavar="|".join(TOKENIZERS),
+        choices=tuple(TOKENIZERS),
+        panel="Data",
+    ),
+    ragged: bool = parameter(False, RAGGED),
+    encoding: str | None = parameter(None, ENCODING),
+    on_error: OnError = parameter(
+        OnError.STOP,
+        "Treatment of a sequence that cannot be labelled: stop; skip it and write an empty answer; or replace "
+        "bytes that cannot be decoded, and skip the sequence if that does not help. Every failure is reported.",
+    ),
+    threads: int = parameter(0, THREADS),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Label sequences. Column files get one more column, the label; in other formats, labels are filled in.
 
@@ -124,16 +89,9 @@ def label(
     document by document, as soon as the next one begins. With --nbest, the label sequences of a sentence follow one
     another, each after a line as with --score.
     """
+    from sparsecrf.cli import remarks
     from sparsecrf.cli.answers import Answers
     from sparsecrf.cli.files import check_readable, check_writable, total_bytes
-    from sparsecrf.cli.remarks import (
-        SeenDocuments,
-        header_remark,
-        name_remark,
-        shape_remark,
-        tokenizer_remark,
-        unknown_remark,
-    )
     from sparsecrf.encoding.formats import Records
     from sparsecrf.files.atomic import replacing
     from sparsecrf.files.text import PIECE_BYTES, name_of
@@ -145,24 +103,14 @@ def label(
     check_writable(None if output == "-" else output, inputs=[model, data])
     known = Model.load(model)
     if not 0 < cost_factor < inf:
-        import typer
-
-        raise typer.BadParameter(f"expected a finite number above 0, found {cost_factor:g}", param_hint="--cost-factor")
+        _refuse("--cost-factor", f"expected a finite number above 0, found {cost_factor:g}")
     if cost_factor != 1:
         known = known.scaled(cost_factor)
     known.check_text()
     if constrain not in (None, *SCHEMES):
-        import typer
-
-        raise typer.BadParameter(
-            f"expected one of {', '.join(SCHEMES)}, found {constrain!r}{BIO}", param_hint="--constrain"
-        )
+        _refuse("--constrain", f"expected one of {', '.join(SCHEMES)}, found {constrain!r}{BIO}")
     if tokenizer not in (None, *TOKENIZERS):
-        import typer
-
-        raise typer.BadParameter(
-            f"expected one of {', '.join(TOKENIZERS)}, found {tokenizer!r}", param_hint="--tokenizer"
-        )
+        _refuse("--tokenizer", f"expected one of {', '.join(TOKENIZERS)}, found {tokenizer!r}")
     covering = None
     if coverage is not None:
         from sparsecrf.cli.coverage import Covering, check_alone
@@ -229,7 +177,7 @@ def label(
         if output == "-" and sys.stdout is None:
             raise InputError("standard output: expected an open stream, found a closed one; use -o FILE")
         out: IO[bytes] = sys.stdout.buffer if output == "-" else stack.enter_context(replacing(output))
-        documents = SeenDocuments(of, source)
+        documents = remarks.SeenDocuments(of, source)
         incoming = documents.watched(of.pieces(data))
         first = next(incoming, None)
         if first is None:
@@ -243,15 +191,21 @@ def label(
         for piece, text in in_order(incoming, answer, 1 if small else threads or os.cpu_count() or 1):
             _write(out, text, advance, piece)
     for remark in (
-        name_remark(of, output),
-        header_remark(of, first, source),
+        remarks.name_remark(of, output),
+        remarks.header_remark(of, first, source),
         documents.remark,
-        shape_remark(known, of, first, source),
-        tokenizer_remark(known, of, charset, first, source),
-        unknown_remark(known, of, charset, first, source, ragged=ragged),
+        remarks.shape_remark(known, of, first, source),
+        remarks.tokenizer_remark(known, of, charset, first, source),
+        remarks.unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):
         if remark is not None:
             say(remark, quiet=quiet)
+
+
+def _refuse(option: str, message: str) -> NoReturn:
+    import typer
+
+    raise typer.BadParameter(message, param_hint=option)
 
 
 def _check_expressible(format: Format, options: dict[str, bool]) -> None:

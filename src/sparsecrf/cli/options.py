@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from sparsecrf.cli.declared import ENCODING, QUIET, RAGGED, hints_of
 from sparsecrf.compatibility import Capabilities, OptionError, Trait, has
-from sparsecrf.declared import Declared
+from sparsecrf.declared import ENCODING, QUIET, RAGGED, Declared
 from sparsecrf.encoding.formats import COLUMNS, FORMATS
 from sparsecrf.encoding.presets import PRESETS
 from sparsecrf.options import OptionField, option, options_of
 
 
-def as_typer(declared: Declared, names: tuple[str, ...] = ()) -> Any:
-    """The Typer declaration of an option or argument; `names` are used if it declares no names."""
-    names = declared.names or names
+def as_typer(declared: Declared, names: tuple[str, ...]) -> Any:
+    """The Typer declaration of an option with these names or, without names, of an argument."""
     if not names:
         return typer.Argument(help=declared.help, metavar=declared.metavar)
     return typer.Option(
@@ -48,10 +46,9 @@ _SUFFIXES = ", ".join(format.suffix for format in FORMATS.values() if format.suf
 
 ANY_MODEL = Declared("A model file of sparsecrf, CRFsuite, Wapiti or CRF++.", metavar="MODEL")
 MODEL = Declared("The model file.", "--model", "-m", metavar="FILE")
-MISSING_LABEL = Declared("The placeholder for an unknown label, such as ?.", "--missing", panel="Data", metavar="LABEL")
+MISSING_LABEL = Declared("The placeholder for an unknown label, such as ?.", panel="Data", metavar="LABEL")
 LABEL_SETS = Declared(
     "Separator of alternative labels of a token: with |, NOUN|VERB means NOUN or VERB. No label may contain it.",
-    "--label-sets",
     panel="Data",
     metavar="SEPARATOR",
 )
@@ -162,20 +159,18 @@ class ReportOptions:
 
 
 def for_typer(command: Callable[..., None]) -> Callable[..., None]:
-    """Convert a command for Typer. A parameter may be a dataclass such as `Inputs`, whose fields are options, may be an
-    option made by `option`, or may be declared by `Declared`, without Typer."""
-    hints = hints_of(command)
-    groups = {name: hints[name] for name in signature(command).parameters if is_dataclass(hints[name])}
-    expanded: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        name, hint, default = parameter.name, hints[parameter.name], parameter.default
-        if name in groups:
-            expanded += map(_parameter, options_of(hint))
-        elif isinstance(default, Field):
-            expanded.append(_parameter(OptionField.of(name, hint, default)))
+    """Convert a command for Typer. Each parameter is a dataclass such as `Inputs`, whose fields are options, or is
+    declared by `parameter`."""
+    hints, groups = get_type_hints(command), {}
+    options: list[OptionField] = []
+    for name, given in signature(command).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            options += options_of(hints[name])
         else:
-            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=_for_typer(hint)))
-    defaults = {parameter.name: parameter.default for parameter in expanded if parameter.default is not Parameter.empty}
+            options.append(OptionField(name, hints[name], *given.default))
+    parameters = [_parameter(option) for option in options]
+    defaults = {option.name: option.default for option in options if option.default is not ...}
 
     def run(**given: Any) -> None:
         given = defaults | given
@@ -183,22 +178,15 @@ def for_typer(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, **made)
 
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
-    run.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 
-def _for_typer(hint: Any) -> Any:
-    """A `Declared` annotation converted for Typer; any other annotation unchanged."""
-    declared = next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Declared)), None)
-    return hint if declared is None else Annotated[hint.__origin__, as_typer(declared)]
-
-
 def _parameter(option: OptionField) -> Parameter:
-    default = Parameter.empty if option.default is MISSING else option.default
     return Parameter(
         option.name,
         Parameter.KEYWORD_ONLY,
-        default=default,
+        default=Parameter.empty if option.default is ... else option.default,
         annotation=Annotated[option.type, as_typer(option.declared, option.names)],
     )

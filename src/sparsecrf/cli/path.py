@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sparsecrf.cli.declared import INTERRUPTED
+from sparsecrf.__main__ import INTERRUPTED
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.options import Inputs, ReportOptions, for_typer
 from sparsecrf.cli.train import RunOptions
+from sparsecrf.declared import parameter
 from sparsecrf.defaults import N_RHO, ORDER, RHO1, RHO2, RHO_MIN_RATIO, SEARCH
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.lazy import np
@@ -71,11 +72,11 @@ class PathOptions(ModelOptions):
 @for_typer
 def path(
     *,
-    output: str = option(..., "Directory to write the models and path.tsv to.", "--output", "-o", metavar="DIR"),
+    output: str = parameter(..., "Directory to write the models and path.tsv to.", "--output", "-o", metavar="DIR"),
     inputs: Inputs,
     fitting: PathOptions,
     reporting: ReportOptions,
-    score: str = option(
+    score: str = parameter(
         "auto",
         "Score to optimise on --dev: f1 (of chunks), error (of tokens) or auto, which means f1 if the labels encode "
         "chunks and error otherwise.",

@@ -11,9 +11,8 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
-from sparsecrf.cli.declared import hints_of
 from sparsecrf.declared import Declared
 
 
@@ -28,10 +27,12 @@ def quick_call(arguments: Sequence[str]) -> Callable[[], None] | None:
 
 
 def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, Any] | None:
-    """The keyword arguments for a command whose parameters are `Declared`; None if Typer must handle them."""
-    hints = {name: hint for name, hint in hints_of(command).items() if name != "return"}
-    by_name = {name: key for key, hint in hints.items() for name in hint.__metadata__[0].names}
-    places = [key for key, hint in hints.items() if not hint.__metadata__[0].names]
+    """The keyword arguments for a command, including defaults; None if Typer must handle them."""
+    hints = get_type_hints(command)
+    defaults = dict(zip(command.__code__.co_varnames, command.__defaults__ or (), strict=False))
+    names_of = {key: default.declared.names_of(key, default.value) for key, default in defaults.items()}
+    by_name = {name: key for key, names in names_of.items() for name in names}
+    places = [key for key, names in names_of.items() if not names]
     found: dict[str, Any] = {}
     left = list(arguments)
     while left:
@@ -45,19 +46,18 @@ def parsed(arguments: Sequence[str], command: Callable[..., None]) -> dict[str, 
             if name not in by_name:
                 return None
             key = by_name[name]
-            if hints[key].__origin__ is bool:
+            if hints[key] is bool:
                 text = "true"
                 if equals:
                     return None
             elif not equals:
                 text = left.pop(0) if left else ""
-        value = _value(text, hints[key].__origin__, hints[key].__metadata__[0])
+        value = _value(text, hints[key], defaults[key].declared)
         if value is None or key in found:
             return None
         found[key] = value
-    names = list(hints)
-    required = names[: len(names) - len(command.__defaults__ or ())]
-    return found if all(key in found for key in required) else None
+    found = {key: default.value for key, default in defaults.items()} | found
+    return None if any(value is ... for value in found.values()) else found
 
 
 def _value(text: str, kind: Any, declared: Declared) -> Any:

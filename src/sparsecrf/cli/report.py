@@ -5,33 +5,32 @@ from __future__ import annotations
 import os
 import shlex
 
-from sparsecrf.cli.declared import FORMAT, QUIET
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.long_runs import shown_warnings
 from sparsecrf.cli.options import ANY_MODEL, for_typer
+from sparsecrf.declared import FORMAT, QUIET, parameter
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.text import name_of
-from sparsecrf.options import option
 from sparsecrf.progress import say
 
 
 @for_typer
 def report(
-    model: str = option(..., ANY_MODEL),
-    output: str = option(..., "The page to write.", "--output", "-o", metavar="FILE.html"),
-    data: str | None = option(
+    model: str = parameter(..., ANY_MODEL),
+    output: str = parameter(..., "The page to write.", "--output", "-o", metavar="FILE.html"),
+    data: str | None = parameter(
         None,
         "Labelled data for scores and a list of sentences, with wrongly labelled sentences first.",
         metavar="FILE",
     ),
-    format: str | None = option(None, FORMAT),
-    max_sentences: int = option(300, "Number of sentences of --data to show.", min=1, metavar="N"),
-    max_weights: int = option(200_000, "Number of weights to list, largest first.", min=1, max=400_000, metavar="N"),
-    trial: bool = option(
+    format: str | None = parameter(None, FORMAT),
+    max_sentences: int = parameter(300, "Number of sentences of --data to show.", min=1, metavar="N"),
+    max_weights: int = parameter(200_000, "Number of weights to list, largest first.", min=1, max=400_000, metavar="N"),
+    trial: bool = parameter(
         False, "Include the model and the labeller, so that readers can label their own sentences.", "--try"
     ),
-    example: str | None = option(None, "With --try, the sentence that is shown first.", metavar="TEXT"),
-    quiet: bool = option(False, QUIET),
+    example: str | None = parameter(None, "With --try, the sentence that is shown first.", metavar="TEXT"),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Write an HTML page about a model: quality and errors (with --data), weights, transitions, training, certificate.
 

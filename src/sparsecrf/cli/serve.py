@@ -5,35 +5,34 @@ from __future__ import annotations
 import os
 
 from sparsecrf._core import InputError
-from sparsecrf.cli.declared import QUIET
 from sparsecrf.cli.options import for_typer
-from sparsecrf.options import option
+from sparsecrf.declared import QUIET, parameter
 
 TOKEN_VARIABLE = "SPARSECRF_TOKEN"
 
 
 @for_typer
 def serve(
-    models: list[str] = option(
+    models: list[str] = parameter(
         ...,
         "Model files. Requests name a model by its file name without the suffix, or by NAME for NAME=FILE.",
         metavar="MODEL",
     ),
-    host: str = option("127.0.0.1", "Address to listen on (0.0.0.0 for all addresses of the machine)."),
-    port: int = option(8000, "Port to listen on (0 for any free port).", min=0, max=65535),
-    threads: int = option(0, "Number of requests labelled at a time (0 for one per core).", min=0, metavar="N"),
-    max_body: float = option(4.0, "Size limit of a request.", min=0.001, max=1024, metavar="MB"),
-    max_tokens: int = option(100_000, "Token limit of a request.", min=1, metavar="N"),
-    time_limit: float = option(
+    host: str = parameter("127.0.0.1", "Address to listen on (0.0.0.0 for all addresses of the machine)."),
+    port: int = parameter(8000, "Port to listen on (0 for any free port).", min=0, max=65535),
+    threads: int = parameter(0, "Number of requests labelled at a time (0 for one per core).", min=0, metavar="N"),
+    max_body: float = parameter(4.0, "Size limit of a request.", min=0.001, max=1024, metavar="MB"),
+    max_tokens: int = parameter(100_000, "Token limit of a request.", min=1, metavar="N"),
+    time_limit: float = parameter(
         30.0, "Time limit in seconds for receiving a request, and again for answering it.", min=0.1, metavar="S"
     ),
-    token_file: str | None = option(
+    token_file: str | None = parameter(
         None,
         f"Answer only requests that send the token in this file (or in ${TOKEN_VARIABLE}) in the header Authorization: "
         "Bearer TOKEN.",
         metavar="FILE",
     ),
-    quiet: bool = option(False, QUIET),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Label sentences over HTTP: POST /label takes JSON, GET / returns a page for typing sentences.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf.cli.files import check_readable
 from sparsecrf.cli.options import ANY_MODEL, for_typer
-from sparsecrf.options import option
+from sparsecrf.declared import parameter
 
 if TYPE_CHECKING:
     from sparsecrf.contrib.explain import ModelExplanation, Weight
@@ -28,13 +28,13 @@ class Format(str, Enum):
 
 @for_typer
 def show(
-    model: str = option(..., ANY_MODEL),
-    top: int | None = option(
+    model: str = parameter(..., ANY_MODEL),
+    top: int | None = parameter(
         None, "Number of weights to show, largest first; the default is 10 per label for text, otherwise all.", min=1
     ),
-    label: str | None = option(None, "Show only weights for this label.", metavar="L"),
-    attribute: str | None = option(None, "Show only weights for this attribute.", metavar="X"),
-    format: Format = option(
+    label: str | None = parameter(None, "Show only weights for this label.", metavar="L"),
+    attribute: str | None = parameter(None, "Show only weights for this attribute.", metavar="X"),
+    format: Format = parameter(
         Format.text, "text: tables; tsv: attribute, previous label, label, weight; json: everything."
     ),
 ) -> None:

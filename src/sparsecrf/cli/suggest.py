@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from enum import Enum
 
-from sparsecrf.cli.declared import ENCODING, FORMAT, QUIET, RAGGED
 from sparsecrf.cli.files import check_readable, check_writable, total_bytes
 from sparsecrf.cli.long_runs import shown_warnings
 from sparsecrf.cli.options import MODEL, for_typer
 from sparsecrf.cli.train import check_distinct
 from sparsecrf.compatibility import OptionError
-from sparsecrf.declared import THREADS
+from sparsecrf.declared import ENCODING, FORMAT, QUIET, RAGGED, THREADS, parameter
 from sparsecrf.files.atomic import write_atomically
 from sparsecrf.files.text import name_of
 from sparsecrf.model import Model
-from sparsecrf.options import option
 from sparsecrf.progress import progress, say
 from sparsecrf.tables import counted
 
@@ -30,27 +28,29 @@ class Measure(str, Enum):
 
 @for_typer
 def suggest(
-    pool: str = option(..., "Sentences to choose from, with or without labels; - is standard input.", metavar="POOL"),
-    model: str = option(..., MODEL),
-    n: int = option(100, "Number of sentences to choose.", "-n", min=1, metavar="N"),
-    output: str = option("-", "File to write; by default standard output.", "--output", "-o"),
-    rest: str | None = option(None, "Write the remaining sentences to this file, as the next pool.", metavar="FILE"),
-    by: Measure = option(
+    pool: str = parameter(
+        ..., "Sentences to choose from, with or without labels; - is standard input.", metavar="POOL"
+    ),
+    model: str = parameter(..., MODEL),
+    n: int = parameter(100, "Number of sentences to choose.", "-n", min=1, metavar="N"),
+    output: str = parameter("-", "File to write; by default standard output.", "--output", "-o"),
+    rest: str | None = parameter(None, "Write the remaining sentences to this file, as the next pool.", metavar="FILE"),
+    by: Measure = parameter(
         Measure.CONFIDENCE,
         "Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of single tokens "
         "(entropy), or by the expected change in the weights (change).",
     ),
-    diversity: float = option(
+    diversity: float = parameter(
         1.0,
         "Strength of the preference for attributes that no chosen sentence contains yet (0 for none).",
         min=0,
         metavar="X",
     ),
-    format: str | None = option(None, FORMAT),
-    ragged: bool = option(False, RAGGED),
-    encoding: str | None = option(None, ENCODING),
-    threads: int = option(0, THREADS),
-    quiet: bool = option(False, QUIET),
+    format: str | None = parameter(None, FORMAT),
+    ragged: bool = parameter(False, RAGGED),
+    encoding: str | None = parameter(None, ENCODING),
+    threads: int = parameter(0, THREADS),
+    quiet: bool = parameter(False, QUIET),
 ) -> None:
     """Choose the sentences that are worth annotating next, the most useful first.
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sparsecrf.__main__ import INTERRUPTED
 from sparsecrf._core import InputError
-from sparsecrf.cli.declared import INTERRUPTED
 from sparsecrf.cli.files import check_readable, check_writable
 from sparsecrf.cli.long_runs import shown_warnings
 from sparsecrf.cli.options import Inputs, ReportOptions, for_typer
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait, has
+from sparsecrf.declared import parameter
 from sparsecrf.defaults import AUTO
 from sparsecrf.model import Model
 from sparsecrf.options import LONG_RUNS, PRIOR, FitOptions, option
@@ -91,7 +92,7 @@ class RunOptions:
 @for_typer
 def train(
     *,
-    model: str = option(..., "The model file to write.", "--model", "-m", metavar="FILE"),
+    model: str = parameter(..., "The model file to write.", "--model", "-m", metavar="FILE"),
     inputs: Inputs,
     fitting: FitOptions,
     run: RunOptions,
@@ -103,18 +104,9 @@ def train(
     remaining distance to the optimum. An interrupted run (Ctrl-C, SIGTERM) saves the best weights so far and exits with
     status 130.
     """
+    from sparsecrf.cli import train_report
     from sparsecrf.cli.next_step import ignored_columns, next_step
     from sparsecrf.cli.reading import read
-    from sparsecrf.cli.train_report import (
-        closing,
-        empty_model,
-        on_dev_data,
-        remarks,
-        saved_by_small,
-        size,
-        summary,
-        unshared,
-    )
     from sparsecrf.cli.watched_run import WatchedRun
     from sparsecrf.model.joined import check_prior
     from sparsecrf.training import fit
@@ -140,9 +132,9 @@ def train(
             parts=parts,
             threads=fitting.threads,
         )
-        for text in (unshared(fitting, parts), size(labelled, data.n_virtual())):
+        for text in (train_report.unshared(fitting, parts), train_report.size(labelled, data.n_virtual())):
             say(text or "", quiet=text is None or reporting.quiet)
-        for remark in remarks(labelled, inputs.data, inputs.dev):
+        for remark in train_report.remarks(labelled, inputs.data, inputs.dev):
             say(remark)
         if (ignored := ignored_columns(labelled)) is not None:
             say(ignored, quiet=reporting.quiet)
@@ -168,15 +160,15 @@ def train(
         # Save the model first, so that a second interrupt cannot lose it.
         made = labelled.model(found)
         made.save(model)
-        on_dev = on_dev_data(found, labelled, fitting.threads)
-        result = summary(found, labelled, data, read_s, on_dev, fitting.rho1)
+        on_dev = train_report.on_dev_data(found, labelled, fitting.threads)
+        result = train_report.summary(found, labelled, data, read_s, on_dev, fitting.rho1)
     if on_dev is not None:  # --quiet hides progress, not the result
         say(str(on_dev), quiet=reporting.quiet and reporting.json)
-    say(closing(found, result, model, made.n_active), quiet=reporting.quiet)
-    if (warning := empty_model(found, labelled)) is not None:
+    say(train_report.closing(found, result, model, made.n_active), quiet=reporting.quiet)
+    if (warning := train_report.empty_model(found, labelled)) is not None:
         say(warning, quiet=reporting.quiet)
     elif found.stopped_by != "interrupt":
-        if (saved := saved_by_small(found, fitting.rho1)) is not None:
+        if (saved := train_report.saved_by_small(found, fitting.rho1)) is not None:
             say(saved, quiet=reporting.quiet or reporting.json)
         hint = next_step(labelled, inputs, fitting, is_continued=warm is not None or prior is not None)
         say(hint or "", quiet=hint is None or reporting.quiet or reporting.json)
