@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 LINE_EVERY_S = 2.0  # seconds between two plain lines, at first
 _SHARE = 0.05  # later, the interval as a share of the elapsed time, so that an hour does not produce 1000 lines
@@ -52,7 +52,8 @@ def progress(what: str, total: float | None, *, quiet: bool = False) -> Iterator
         line.finish()
     elif sys.stderr is not None and sys.stderr.isatty():
         with _bar(total) as bar:
-            yield _Bar(bar, bar.add_task(what, total=total, note=""))
+            task = bar.add_task(what, total=total, note="")
+            yield lambda amount=0, note="": bar.update(task, advance=amount, note=note)
     else:
         lines = _Lines(what, total)
         with _repeated(lines.wait, LINE_EVERY_S / 2):
@@ -82,14 +83,6 @@ def in_notebook() -> bool:
     from IPython import get_ipython
 
     return hasattr(get_ipython(), "kernel")
-
-
-class _Bar:
-    def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar, self._task = bar, task
-
-    def __call__(self, amount: float = 0, note: str = "") -> None:
-        self._bar.update(self._task, advance=amount, note=note)
 
 
 @contextmanager

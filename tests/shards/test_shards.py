@@ -19,8 +19,8 @@ from sparsecrf._core import Sgd as Stepper
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.path import rho_max
 from sparsecrf.shards import FAN_IN, InProcess, Shard, Shards, add, merge_tree
-from sparsecrf.shards import Oracle as OracleProtocol
 from sparsecrf.shards.oracle import ShardedOracle, feature_set, features_of
+from sparsecrf.shards.protocol import Oracle as OracleProtocol
 from sparsecrf.shards.shards import extent, one_extent
 from sparsecrf.training.data import virtual_features
 from sparsecrf.training.objective import Objective

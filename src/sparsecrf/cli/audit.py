@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -33,20 +33,6 @@ if TYPE_CHECKING:
 _SHOWN = 20  # lines of the table on standard output
 
 
-class By(str, Enum):
-    """The unit that is held out as a whole."""
-
-    SENTENCE = "sentence"
-    DOCUMENT = "document"
-
-
-class Unit(str, Enum):
-    """The unit to rank."""
-
-    TOKEN = "token"
-    SPAN = "span"
-
-
 @dataclass(frozen=True)
 class AuditOptions:
     """Options for splitting the data, training the models and judging the labels."""
@@ -54,7 +40,9 @@ class AuditOptions:
     folds: int = option(
         5, "Number of folds; the labels in each fold are judged by a model trained on the others.", metavar="N", min=2
     )
-    by: By = option(By.SENTENCE, "Unit to keep in one fold: sentence or document (a document begins with -DOCSTART-).")
+    by: Literal["sentence", "document"] = option(
+        "sentence", "Unit to keep in one fold: sentence or document (a document begins with -DOCSTART-)."
+    )
     rho1: float = option(RHO1, "L1 penalty: rho1 |w|_1. Larger values give fewer nonzero weights.", metavar="X", min=0)
     rho2: float = option(RHO2, RHO2_OPTION)
     threads: int = option(0, THREADS)
@@ -75,7 +63,7 @@ def audit(
         "-o",
         metavar="FILE",
     ),
-    unit: Unit = parameter(Unit.TOKEN, "Rank tokens or spans."),
+    unit: Literal["token", "span"] = parameter("token", "Rank tokens or spans."),
     scheme: Scheme = parameter(
         Scheme.AUTO, "Span encoding of the labels, as for eval. With runs, each run of equal labels is a span."
     ),
@@ -98,12 +86,15 @@ def audit(
     """
     from sparsecrf.cli.reading import recipe_for
     from sparsecrf.contrib.audit.out_of_fold import audit_of
+    from sparsecrf.shards.dataset import read_files
 
     _check(inputs, fitting, output or [])
     recipe = recipe_for(inputs)
     sources = [readable_twice(name) for name in inputs.data]
     with shown_warnings():
-        data = _read(sources, recipe, fitting.threads, quiet=quiet)
+        with progress("reading", None, quiet=quiet) as advance:
+            tell = partial(say, quiet=quiet)
+            data = read_files(sources, recipe, threads=fitting.threads, progress=advance, tell=tell)
         sequences = _sequences(sources, recipe)
         judged = _judged(data, fitting, scheme, sequences, quiet=quiet)
     found, interrupted = audit_of(data, judged), len(judged) < fitting.folds
@@ -131,13 +122,6 @@ def _check(inputs: Inputs, fitting: AuditOptions, output: Sequence[str]) -> None
     check_distinct({"output": next(iter(output), None), "save_recipe": inputs.save_recipe})
 
 
-def _read(sources: Sequence[Source], recipe: Recipe, threads: int, *, quiet: bool) -> Dataset:
-    from sparsecrf.shards.dataset import read_files
-
-    with progress("reading", None, quiet=quiet) as advance:
-        return read_files(sources, recipe, threads=threads, progress=advance, tell=lambda text: say(text, quiet=quiet))
-
-
 def _sequences(sources: Sequence[Source], recipe: Recipe) -> list[Any]:
     """The tokens of all sequences, to show suspects in context."""
     from sparsecrf.contrib.audit.output import tokens_of_files
@@ -153,7 +137,7 @@ def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: lis
     from sparsecrf.contrib.audit.out_of_fold import judged_folds
     from sparsecrf.path.folds import documents
 
-    groups = documents(sequences) if fitting.by is By.DOCUMENT else None
+    groups = documents(sequences) if fitting.by == "document" else None
     done: list[Judged] = []
     with stopping() as lost, progress("audit", fitting.folds, quiet=quiet) as advance:
 
@@ -173,14 +157,16 @@ def _judged(data: Dataset, fitting: AuditOptions, scheme: Scheme, sequences: lis
 
 
 def _write(
-    found: Audit, sequences: Sequence[Any], output: Sequence[str], unit: Unit, top: int | None, name: str
+    found: Audit, sequences: Sequence[Any], output: Sequence[str], unit: str, top: int | None, name: str
 ) -> None:
     from sparsecrf.contrib.audit import output as written
     from sparsecrf.contrib.audit.page import SUSPECTS, audit_page
 
-    suspects = (found.spans if unit is Unit.SPAN else found.tokens)[:top]
+    suspects = (found.spans if unit == "span" else found.tokens)[:top]
     if not output:
-        head, *rows = ([row[3], *row[4:], *row[:3]] for row in _table(suspects[: top or _SHOWN], sequences))
+        table = [[name.replace("_", " ") for name in written.TABLE]]
+        table += written.table_rows(suspects[: top or _SHOWN], sequences)
+        head, *rows = ([row[3], *row[4:], *row[:3]] for row in table)
         print(text_table(head, rows))
     for file in output:
         lines: Iterator[str]
@@ -193,13 +179,6 @@ def _write(
         else:
             lines = written.columns(found, sequences)
         write_atomically(file, "".join(lines).encode("utf-8", "surrogatepass"))
-
-
-def _table(suspects: Sequence[Any], sequences: Sequence[Any]) -> Iterator[list[str]]:
-    from sparsecrf.contrib.audit.output import TABLE, table_rows
-
-    yield [name.replace("_", " ") for name in TABLE]
-    yield from table_rows(suspects, sequences)
 
 
 def _closing(found: Audit) -> str:

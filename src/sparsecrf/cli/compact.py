@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
+from typing import Literal
 
 import typer
 
@@ -17,19 +17,12 @@ from sparsecrf.progress import say
 from sparsecrf.tables import counted
 
 
-class Weights(str, Enum):
-    """The type to which weights are rounded."""
-
-    int16 = "int16"
-    float32 = "float32"
-
-
 @for_typer
 def compact(
     model: str = parameter(..., ANY_MODEL),
     output: str = parameter(..., "The file to write.", metavar="OUTPUT"),
-    weights: Weights = parameter(
-        Weights.int16, "Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32)."
+    weights: Literal["int16", "float32"] = parameter(
+        "int16", "Round weights to 16 bits (int16) or, with a smaller error, to 32 bits (float32)."
     ),
     data: str | None = parameter(
         None,
@@ -53,8 +46,8 @@ def compact(
     check_readable(model, data)
     check_writable(output, inputs=[model, data])
     known = open_model(model)
-    content, before = known.to_bytes(compact=weights.value), len(known.to_bytes())
-    after, _ = known._rounded(weights.value)
+    content, before = known.to_bytes(compact=weights), len(known.to_bytes())
+    after, _ = known._rounded(weights)
     found = None if data is None else compare(known, after, sequences_of(known, data))
     write_atomically(output, content)
     error = after.training["compact"]["error"]
@@ -75,5 +68,5 @@ def compact(
             quiet=quiet,
         )
     if as_json:
-        sizes = {"bytes": len(content), "bytes_before": before, "weights": weights.value, "error": error}
+        sizes = {"bytes": len(content), "bytes_before": before, "weights": weights, "error": error}
         typer.echo(json.dumps(sizes | ({} if found is None else found.as_json())))

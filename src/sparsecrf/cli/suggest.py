@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from typing import Literal
 
 from sparsecrf.cli.files import check_readable, check_writable, total_bytes
 from sparsecrf.cli.long_runs import shown_warnings
@@ -18,14 +18,6 @@ from sparsecrf.progress import progress, say
 from sparsecrf.tables import counted
 
 
-class Measure(str, Enum):
-    """The kind of uncertainty to rank by."""
-
-    CONFIDENCE = "confidence"
-    ENTROPY = "entropy"
-    CHANGE = "change"
-
-
 @for_typer
 def suggest(
     pool: str = parameter(
@@ -35,8 +27,8 @@ def suggest(
     n: int = parameter(100, "Number of sentences to choose.", "-n", min=1, metavar="N"),
     output: str = parameter("-", "File to write; by default standard output.", "--output", "-o"),
     rest: str | None = parameter(None, "Write the remaining sentences to this file, as the next pool.", metavar="FILE"),
-    by: Measure = parameter(
-        Measure.CONFIDENCE,
+    by: Literal["confidence", "entropy", "change"] = parameter(
+        "confidence",
         "Rank sentences by the uncertainty of the whole label sequence (confidence) or of the labels of single tokens "
         "(entropy), or by the expected change in the weights (change).",
     ),
@@ -75,9 +67,7 @@ def suggest(
             from sparsecrf import InputError
 
             raise InputError(f"{name_of(pool)}: expected at least one sequence, found none")
-        found = chosen_from(
-            known, (one.tokens for one in sequences), n, by=by.value, diversity=diversity, threads=threads
-        )
+        found = chosen_from(known, (one.tokens for one in sequences), n, by=by, diversity=diversity, threads=threads)
     chosen = [suggestion.sequence for suggestion in found]
     if rest is not None:
         gone = set(chosen)

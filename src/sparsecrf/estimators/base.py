@@ -83,7 +83,10 @@ class TrainingCRF(HasSolverOptions):
         sample_weight: Any = None,
         lengths: Iterable[int] | None = None,
         sentences: SentenceColumn | None = None,
+        dev: tuple[Any, Any] | None = None,
     ) -> Dataset:
+        """The training data, and held-out data `dev`, which are encoded with the same vocabulary and read as a frame if
+        the training data are a frame. Warns of labels that only `dev` contains."""
         self._check_options()
         prior = self._prior()
         recipe, names = self._recipe() if prior is None else like_prior(self._recipe(), prior), None
@@ -100,18 +103,14 @@ class TrainingCRF(HasSolverOptions):
         warn_of_unused(X, made.template)
         if prior is not None:
             _check_labels(made, prior)
-        return replace(made, frame_columns=names, prior=prior)
-
-    def _encoded_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
-        """The data with held-out data added. The held-out data are encoded with the same vocabulary, and read as a
-        frame if the training data are a frame. Warns of unknown labels."""
-        if sentences is None or not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            other = read_other_sequences(data, dev, threads=self._threads())
-        else:
-            columns = of_other(sentences, dev[0], data.frame_columns)
-            found = split_sentences(dev[0], columns, dev[1], data.frame_columns)
-            other = read_other_sequences(data, (found.X, found.y), found.lengths, self._threads())
-        data = replace(data, dev=other)
+        data, of_dev = replace(made, frame_columns=names, prior=prior), None
+        if dev is None:
+            return data
+        if sentences is not None and isinstance(dev, (tuple, list)) and len(dev) == 2:
+            columns = of_other(sentences, dev[0], names)
+            dev_X, of_dev, dev_y, _ = split_sentences(dev[0], columns, dev[1], names)
+            dev = dev_X, dev_y
+        data = replace(data, dev=read_other_sequences(data, dev, of_dev, self._threads()))
         warn_of_unknown(data)
         return data
 

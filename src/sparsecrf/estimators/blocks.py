@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
@@ -56,10 +56,8 @@ def in_blocks(
             raise type(error)(shifted) from None
 
     blocks = blocks_of(sequences, size)
-    first = next(blocks, None)
-    second = None if first is None else next(blocks, None)
-    some = [block for block in (first, second) if block is not None]
-    threads = n_threads() if second is not None else 1
+    some = list(islice(blocks, 2))
+    threads = n_threads() if len(some) > 1 else 1
     if threads == 1:
         for block in chain(some, blocks):
             yield from answered(block)

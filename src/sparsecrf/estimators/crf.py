@@ -206,8 +206,7 @@ class CRF(BaseCRF):
         is "interrupt".
         """
         penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for what only `path` supports
-        data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences)
-        data = data if dev is None else self._encoded_dev(data, dev, sentences)
+        data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences, dev)
         options = {**self._options_for(data), "rho1": self.rho1}
         init = None if init_model is None else _opened(init_model)
         if init is None and self.warm_start:
@@ -256,8 +255,7 @@ class CRF(BaseCRF):
         from sparsecrf.path import path
 
         self._check_one_fit()
-        data = self._encoded(X, y, sample_weight, lengths, sentences)
-        data = data if dev is None else self._encoded_dev(data, dev, sentences)
+        data = self._encoded(X, y, sample_weight, lengths, sentences, dev)
         score = score_for(scoring, data, None if data.dev is None else data.dev.unknown.at)
         with self._watching_path(score.name) as watch:
             return path(

@@ -90,9 +90,8 @@ def read_sequences(
     name_columns(vocabulary.attributes, 0 if vectors is None else vectors.n_dense)
     name_columns(vocabulary.attributes, 0 if reader is None else reader.width)
     words = None if vectors is None else (seen, vectors.column)
-    options: dict[str, Any] = {"template": template, "skip_empty": True, "words": words, "threads": threads}
-    encoder, names = SequenceEncoder(vocabulary, grow=True, **options), LabelNames()
-    shape = _Shape(has_words=template is not None)
+    encoder = SequenceEncoder(vocabulary, grow=True, template=template, skip_empty=True, words=words, threads=threads)
+    names, shape = LabelNames(), _Shape(has_words=template is not None)
     items.add_to(encoder, names.of, reader, shape.see)
     names.check_some_known()
     corpus = encoder.build(sort_labels=True)

@@ -61,16 +61,9 @@ def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Sco
     if asked == "f1" and not chunks:
         known = ", ".join(labels[:10])
         raise InputError(f"score: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...) for f1, found {known}")
-    return by_tokens(unknown) if asked == "error" or not chunks else Score(CHUNKS, chunk_error(labels, unknown))
-
-
-def chunk_error(labels: Sequence[str], unknown: Unknown = _NONE) -> ErrorRate:
-    """100 minus the F1 of chunks (`evaluate_chunks`)."""
-
-    def error(corpus: Corpus, predicted: Labels) -> float:
-        return 100.0 - (evaluate_chunks(corpus, predicted, labels, unknown).f1 or 0.0)
-
-    return error
+    if asked == "error" or not chunks:
+        return by_tokens(unknown)
+    return Score(CHUNKS, lambda corpus, found: 100.0 - (evaluate_chunks(corpus, found, labels, unknown).f1 or 0.0))
 
 
 def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:

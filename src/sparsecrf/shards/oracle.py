@@ -24,7 +24,8 @@ from sparsecrf._core import FeatureSet, LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
 from sparsecrf.lazy import lazy
-from sparsecrf.shards import Floats, Numbers, Shard, Shards, Sparse, add, unite
+from sparsecrf.shards.protocol import Floats, Numbers
+from sparsecrf.shards.shards import Shard, Shards, Sparse, add, unite
 
 #: The fraction c. A smaller c means that shards send more values and that screening returns fewer false candidates.
 FRACTION = 0.5

@@ -9,8 +9,8 @@ import numpy as np
 
 from sparsecrf._core import FeatureSet
 from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.shards import Floats as Floats
-from sparsecrf.shards import Numbers as Numbers
+from sparsecrf.shards.protocol import Floats as Floats
+from sparsecrf.shards.protocol import Numbers as Numbers
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from sparsecrf import defaults
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.compatibility import Named, OptionError
-from sparsecrf.defaults import (
-    CHECKPOINT_EVERY,
-    GROUP_WEIGHT,
-    ORDER,
-    ORDER_FACTOR,
-    PENALTY,
-    RHO1,
-    RHO2,
-    SOLVER,
-    TOL,
-)
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.shards import Shards
@@ -51,28 +41,28 @@ from sparsecrf.training.stopping import Stopping
 def fit(
     corpus: Corpus | Shards | CorpusFolder | TrainingData,
     *,
-    rho1: float | Literal["small"] = RHO1,
-    rho2: float = RHO2,
-    penalty: PenaltyChoice = PENALTY,
-    group_weight: float = GROUP_WEIGHT,
-    solver: str = SOLVER,
+    rho1: float | Literal["small"] = defaults.RHO1,
+    rho2: float = defaults.RHO2,
+    penalty: PenaltyChoice = defaults.PENALTY,
+    group_weight: float = defaults.GROUP_WEIGHT,
+    solver: str = defaults.SOLVER,
     solver_options: Mapping[str, Any] | None = None,
-    tol: float = TOL,
+    tol: float = defaults.TOL,
     gap: float | None = None,
     max_iter: int | None = None,
     time_limit: float | None = None,
     observed_only: bool = False,
     numbers: Numbers | None = None,
-    order: int | None = ORDER,
+    order: int | None = defaults.ORDER,
     ngram_attributes: Sequence[int] | None = None,
-    order_factor: float = ORDER_FACTOR,
+    order_factor: float = defaults.ORDER_FACTOR,
     parts: LabelParts | None = None,
     init: Fit | Weights | None = None,
     prior: Weights | None = None,
     dev: Corpus | Dataset | None = None,
     patience: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = CHECKPOINT_EVERY,
+    checkpoint_every: float = defaults.CHECKPOINT_EVERY,
     resume: bool = False,
     seed: int = 0,
     threads: int = 0,

@@ -110,7 +110,9 @@ class Objective:
 
     def elastic_net_on(self, known: WorkingSet) -> ElasticNet:
         """The penalty on the features of a working set, for solvers that update features one by one."""
-        return _separable(self.penalty_on(known))
+        penalty = self.penalty_on(known)
+        assert isinstance(penalty, ElasticNet)
+        return penalty
 
     def out_of_time(self) -> bool:
         """Whether a long step should end early, so that there is time for one more pass; sets `cut_short`."""
@@ -274,8 +276,3 @@ class Objective:
 
     def _excess(self, g: Floats) -> float:
         return float(ElasticNet(self.penalty.rho1, self.penalty.rho2).excess(g).sum())
-
-
-def _separable(penalty: Penalty | PenaltyOfAll) -> ElasticNet:
-    assert isinstance(penalty, ElasticNet)
-    return penalty

@@ -124,10 +124,10 @@ def test_bad_input(model, X, options, message):
 
 def test_defaults_of_the_program():
     from inspect import signature
+    from typing import get_args
 
-    from sparsecrf.cli.suggest import Measure
     from sparsecrf.cli.suggest import suggest as command
 
-    defaults = {name: parameter.default for name, parameter in signature(command).parameters.items()}
-    assert (defaults["by"], defaults["diversity"]) == (MEASURE, DIVERSITY)
-    assert [measure.value for measure in Measure] == list(MEASURES)
+    parameters = signature(command).parameters
+    assert (parameters["by"].default, parameters["diversity"].default) == (MEASURE, DIVERSITY)
+    assert get_args(get_args(parameters["by"].annotation)[0]) == tuple(MEASURES)
