@@ -6,7 +6,8 @@
 property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
 the same result.
 
-`np` is NumPy, imported when it is first used: a model can be loaded, and can label text, without it.
+`np` is NumPy, imported when it is first used: a model can be loaded, and can label text, without it. `NDArray` is
+NumPy's type, for annotations in modules that do so.
 
 `registered` imports the objects of a registry; the command line lists their names without importing them.
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-__all__ = ["lazy", "np", "registered"]
+__all__ = ["NDArray", "lazy", "np", "registered"]
 
 T = TypeVar("T")
 
@@ -51,8 +52,10 @@ class _Module:
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 else:
     np = _Module("numpy")
+    NDArray = list  # a stand-in: annotations are not evaluated
 
 
 def registered(package: str, places: Mapping[str, str]) -> dict[str, Any]:

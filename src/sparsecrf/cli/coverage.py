@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparsecrf.compatibility import Named, OptionError
+from sparsecrf.model import Model
 from sparsecrf.model.answer_sets import MAX_SIZE, MOST, SetFinder
 from sparsecrf.model.calibration import SEQUENCES, TOKENS
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 #: Replaces the rank of a label sequence, or the labels of a token, if the set would be too large.
 ABSTAIN = b"abstain"

@@ -8,13 +8,10 @@ x' = (x - mean) scale, so that one penalty works for all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import Corpus, InputError, StringTable
-from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from sparsecrf.lazy import NDArray, np
 
 
 def name_of(column: int) -> str:

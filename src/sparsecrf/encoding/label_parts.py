@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError
+from sparsecrf._core import LabelParts as Rows
 from sparsecrf.compatibility import Capabilities, Named, OptionError, Trait
 from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from sparsecrf._core import LabelParts as Rows
 
 #: The name of a rule, a separator, a mapping of labels to their parts, or a function of a label.
 LabelPartsChoice = str | Mapping[str, Iterable[str]] | Callable[[str], Iterable[str]]
@@ -77,8 +75,6 @@ class LabelParts(NamedTuple):
     @property
     def core(self) -> Rows:
         """The parts in the form that the core accepts."""
-        from sparsecrf._core import LabelParts as Rows
-
         ptr = np.cumsum([0, *map(len, self.of_labels)], dtype=np.int64)
         part = np.array([j for row in self.of_labels for j in row], dtype=np.int32)
         return Rows(len(self.names), ptr, part, np.array(self.classes, dtype=np.int32) if self.classes else None)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError, StringTable
-from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from sparsecrf.lazy import NDArray, np
 
 _NOT_ASKED = -2
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf.encoding.matrix import is_matrix
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.vocabulary import Token
+from sparsecrf.encoding.vocabulary import Token
 
 
 def named_tokens(sequence: Iterable[Token]) -> tuple[Any, list[str]]:

@@ -18,12 +18,10 @@ The arithmetic works on Python integers and on arrays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.label_parts import LabelParts
 
 
 class Numbering(NamedTuple):

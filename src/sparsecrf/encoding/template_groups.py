@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import BIAS
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
 
 #: The name of the group for attributes that match no line or have no prefix.
 OTHER = "[other]"

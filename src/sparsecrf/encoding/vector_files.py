@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, StringTable, VectorText
-from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from sparsecrf.lazy import NDArray, np
 
 Path: TypeAlias = str | os.PathLike[str]
 _BLOCK = 1 << 22  # bytes that are read at a time

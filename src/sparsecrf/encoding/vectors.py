@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsecrf import _core
 from sparsecrf._core import Corpus, InputError, StringTable
 from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.vector_files import Path, check_finite, kept_rows, read_vectors, width_of
-from sparsecrf.lazy import lazy, np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
+from sparsecrf.lazy import NDArray, lazy, np
 
 WIDEST_WINDOW = 10  # maximum number of words on either side whose vectors a token can use
 
@@ -96,7 +91,7 @@ class WordVectors:
         return cls._made(read.words, read.values, read.values.shape[1], column, window, origin)
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> NDArray[np.float32]:
         """[words, width]"""
         return np.asarray(self._values, dtype=np.float32).reshape(len(self.table), self.width)
 
@@ -126,7 +121,7 @@ class WordVectors:
         """Return this object, since its vectors are already in memory; see `VectorFile.read`."""
         return self
 
-    def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[Floats]:
+    def of(self, sentences: Iterable[Iterable[str]], *, missing: str = "mean") -> list[NDArray[np.float32]]:
         """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
         A word without a vector gets the vector of its lowercase form or, failing that, the mean of all vectors;

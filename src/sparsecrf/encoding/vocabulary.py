@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from itertools import zip_longest
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from sparsecrf._core import Corpus, Encoder, FeatureSet, InputError, StringTable, WordVectors
 from sparsecrf.encoding.matrix import Columns, Csr, is_matrix
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template import Template
 
 #: The attribute that occurs at every position: with it alone, the model has plain transitions.
 BIAS = "[bias]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.defaults import AUTO, ORDER, PENALTY, RHO1, RHO2, SOLVER, TOL
@@ -24,6 +24,7 @@ from sparsecrf.estimators.scoring import Scoring, falling, score_for
 from sparsecrf.estimators.solver_options import keeps_parameters
 from sparsecrf.model import Model
 from sparsecrf.options import Rho1Choice
+from sparsecrf.path import Path
 from sparsecrf.path.auto import Chosen, choose_for, score_on_dev
 from sparsecrf.path.both import AskedRho2
 from sparsecrf.path.result import PathWarning
@@ -33,9 +34,6 @@ from sparsecrf.training.choices import penalties_of
 from sparsecrf.training.penalties import PenaltyChoice
 from sparsecrf.training.value_sizes import warn_of_sizes
 from sparsecrf.warn import warn_caller
-
-if TYPE_CHECKING:
-    from sparsecrf.path import Path
 
 
 class CRF(BaseCRF):

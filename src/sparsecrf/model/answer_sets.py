@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from math import exp
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.chunks import are_chunk_labels
-from sparsecrf.lazy import np
+from sparsecrf.lazy import NDArray, np
 from sparsecrf.model.calibration import (
     SEQUENCES,
     SPANS,
@@ -30,10 +30,6 @@ from sparsecrf.model.calibration import (
     check_kind,
 )
 from sparsecrf.model.spans import SpanReader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 MOST = 1000  #: maximum number of label sequences in a set
 MAX_SIZE = 10  #: default maximum size of a set

@@ -10,16 +10,14 @@ from sparsecrf._core import Model as CoreModel
 from sparsecrf.encoding.dense import DenseColumns, VectorReader, paired
 from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.vocabulary import BIAS, Token, Vocabulary
-from sparsecrf.lazy import np
+from sparsecrf.lazy import NDArray, np
 from sparsecrf.model.limits import Pair, constraints_by_name, label_id
+from sparsecrf.model.spans import Span, SpanReader
 from sparsecrf.model.tokens import TokenCheck
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vectors import WordVectors
-    from sparsecrf.model.spans import Span
 
 
 class AnsweringModel:
@@ -186,8 +184,6 @@ class AnsweringModel:
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
         labelled O are in no span. `scheme` is the span encoding, as for `sparsecrf eval`.
         """
-        from sparsecrf.model.spans import SpanReader
-
         reader, corpus = SpanReader(self.labels, scheme), self._encode_one(sequence)
         known = constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints)
         path, _ = self._single.viterbi(corpus, known)

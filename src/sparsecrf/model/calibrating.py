@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.model.answer_sets import ScoreFinder
 from sparsecrf.model.calibration import KEY, check_enough
-
-if TYPE_CHECKING:
-    from sparsecrf.model.model import Model
+from sparsecrf.model.model import Model
 
 _SHOWN = 5  # maximum number of labels in a message
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sparsecrf.model.model import Model
 from sparsecrf.tables import counted, html_table
-
-if TYPE_CHECKING:
-    from sparsecrf.model.model import Model
 
 _LABELS_SHOWN = 20
 _NUMBERS = ("rho1", "rho2", "objective", "gap", "kkt")  # entries of the training record

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError, StringTable, pack_names, pack_numbers
 from sparsecrf.encoding.numbering import Numbering
-from sparsecrf.lazy import np
+from sparsecrf.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sparsecrf.model.file import Parts
 
 KINDS = ("int16", "float32")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparsecrf._core import InputError, UnsatisfiableError
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.formats import COLUMNS, CRFSUITE, FORMATS, Format, format_named, format_of
 from sparsecrf.encoding.token_survey import tokenizer_of
 from sparsecrf.files.charset import UTF8, Charset
 from sparsecrf.files.text import Piece, Source, name_of
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
-
+from sparsecrf.model import Model
 
 FORMAT = "format"  #: key in the training record if the format is neither columns nor CRFsuite's
 

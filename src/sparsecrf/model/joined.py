@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import FeatureSet, InputError
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.recipe import Recipe
-    from sparsecrf.model.file import Parts
-    from sparsecrf.model.model import Model
+from sparsecrf.encoding.recipe import Recipe
+from sparsecrf.model.file import Parts
+from sparsecrf.model.model import Model
 
 
 def check_prior(model: Model, option: str = "prior") -> None:

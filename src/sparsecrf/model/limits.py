@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.encoding.vocabulary import Vocabulary
-from sparsecrf.lazy import np
+from sparsecrf.lazy import NDArray, np
 from sparsecrf.model.chunk_rules import forbidden_pairs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: A label pair; the first label is None at the start of the sequence.
 Pair = tuple[str | None, str]

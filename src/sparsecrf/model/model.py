@@ -12,7 +12,7 @@ from sparsecrf.encoding.dense import DenseColumns
 from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.vocabulary import BIAS, Bigrams, Token, Vocabulary, bigrams_of
-from sparsecrf.lazy import lazy, np
+from sparsecrf.lazy import NDArray, lazy, np
 from sparsecrf.model.answering import AnsweringModel
 from sparsecrf.model.calibration import without_calibration
 from sparsecrf.model.compact import RECORD, kind_of, rounded
@@ -21,8 +21,6 @@ from sparsecrf.model.limits import label_id
 from sparsecrf.model.tokens import TokenCheck
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sparsecrf.contrib.explain import ModelExplanation, SequenceExplanation
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vectors import WordVectors

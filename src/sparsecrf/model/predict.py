@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
@@ -12,11 +12,9 @@ from sparsecrf.encoding.unknown_labels import UNCERTAIN, certain, listed
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.columns import CELL
 from sparsecrf.files.text import Piece, Source, name_of
+from sparsecrf.metrics import Evaluation
+from sparsecrf.model import Model
 from sparsecrf.model.format import charset_for, format_for, with_hint
-
-if TYPE_CHECKING:
-    from sparsecrf.metrics import Evaluation
-    from sparsecrf.model import Model
 
 
 class Predicted(NamedTuple):

@@ -6,18 +6,15 @@ The core reads plain files in some formats if only the best labels are needed. P
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sparsecrf._core import Constraints, Corpus, InputError
 from sparsecrf.chunks import Scheme
 from sparsecrf.encoding.formats.records import Answer, FoundSpan, Record, Records
 from sparsecrf.files.text import Piece
 from sparsecrf.lazy import np
+from sparsecrf.model import Model
 from sparsecrf.model.limits import chunk_constraints
 from sparsecrf.model.spans import SpanReader
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 
 class RecordLabeller:

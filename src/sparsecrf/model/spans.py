@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sparsecrf._core import Chain, Constraints, Corpus, InputError
 from sparsecrf.chunks import START, ChunkReader, Scheme, span_scheme
-from sparsecrf.lazy import np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from sparsecrf.lazy import NDArray, np
 
 
 class Span(NamedTuple):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import Chain, Corpus, InputError
 from sparsecrf.encoding.formats.records import Record, Records
@@ -29,9 +29,7 @@ from sparsecrf.files.columns import read_columns
 from sparsecrf.files.crfsuite import read_crfsuite
 from sparsecrf.files.text import Piece, Source, name_of
 from sparsecrf.model.format import charset_for, format_for
-
-if TYPE_CHECKING:
-    from sparsecrf.model.model import Model
+from sparsecrf.model.model import Model
 
 
 @dataclass

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.defaults import RHO2
+from sparsecrf.model import Model
 from sparsecrf.path.both import AskedRho2, Plan
 from sparsecrf.path.folds import dealt
 from sparsecrf.path.following import (
@@ -32,9 +33,6 @@ from sparsecrf.path.scores import BY_TOKENS, ErrorRate, name_of
 from sparsecrf.training import Fit, Weights, fit
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 
 def cross_validate(

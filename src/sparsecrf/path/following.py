@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sparsecrf._core import Corpus
 from sparsecrf.compatibility import Choice, Named, OptionError, Trait, check_compatible, has
 from sparsecrf.defaults import RHO1, RHO2, SEARCH, SOLVER
+from sparsecrf.model import Model
 from sparsecrf.path.both import AskedRho2, Plan, SearchBoth
 from sparsecrf.path.grid import GivenValues, Penalties, Search, plan
 from sparsecrf.path.result import Path, PathWarning
@@ -25,9 +26,6 @@ from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.heldout import check_same_vocabulary
 from sparsecrf.training.solvers.choosing import choose_solver
 from sparsecrf.warn import warn_caller
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 # Options of `fit` for preparing data.
 _SPACE = ("observed_only", "numbers", "order", "ngram_attributes", "parts", "threads")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from sparsecrf._core import InputError
+from sparsecrf.model import Model
 from sparsecrf.path.scores import TOKENS
 from sparsecrf.training import SOLVERS, Fit
 from sparsecrf.training.feature_sets import Floats
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 _LIMITS = ("max_iter", "time_limit")
 #: After a search over both penalties, errors that exceed the smallest by at most this share count as equal: one

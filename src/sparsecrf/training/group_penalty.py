@@ -29,12 +29,12 @@ import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.lazy import lazy
+from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers, place_among, union
 from sparsecrf.training.forest import Forest
 from sparsecrf.training.penalty import ElasticNet, Mask, Strength
 
 if TYPE_CHECKING:
-    from sparsecrf.training.data import TrainingData
     from sparsecrf.training.groups import Grouping
 
 _BISECTIONS = 60

@@ -8,7 +8,7 @@ demand, so groups can span the whole virtual space: unlisted features are zero a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,12 @@ from sparsecrf._core import InputError
 from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.encoding.ngrams import Ngrams
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_groups import by_line, by_prefix
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.training.data import TrainingData
 from sparsecrf.training.group_penalty import GroupPenalty
 from sparsecrf.training.penalty import Floats, PenaltyKind, Strengths
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.training.data import TrainingData
 
 Keys = NDArray[np.int64]
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import Chain, Corpus, FeatureSet, InputError, LabelParts, NgramTable
 from sparsecrf.shards import Shards
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.prior import added
 from sparsecrf.training.starting_weights import Weights
-
-if TYPE_CHECKING:
-    from sparsecrf.shards.dataset import Dataset
 
 Labels = NDArray[np.int32]  #: [P] a label for each token
 

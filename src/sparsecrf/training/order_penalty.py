@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsecrf.compatibility import Capabilities, Named, OptionError
 from sparsecrf.defaults import PENALTY
+from sparsecrf.training.data import TrainingData
 from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.ngrams import NgramSpace
 from sparsecrf.training.penalty import ElasticNet, PenaltyKind, Strength, Strengths
-
-if TYPE_CHECKING:
-    from sparsecrf.training.data import TrainingData
 
 
 @dataclass(frozen=True)

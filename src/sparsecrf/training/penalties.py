@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.defaults import PENALTIES as PLACES
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.lazy import registered
 from sparsecrf.training.groups import ByAttribute
 from sparsecrf.training.penalty import PenaltyKind
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import Vocabulary
 
 PENALTIES: dict[str, PenaltyKind] = {name: kind() for name, kind in registered("sparsecrf.training", PLACES).items()}
 #: Values of `penalty=`: a name, `FeatureGroups`, or a user-defined kind of penalty.

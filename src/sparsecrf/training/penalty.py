@@ -25,18 +25,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import Capabilities, Trait
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.training.data import TrainingData
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.training.data import TrainingData
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -7,16 +7,12 @@ into account (`TrainingData.units`); scaling for the penalty is the user's choic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sparsecrf.shards import shards_of
+from sparsecrf.shards.dataset import Dataset
 from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.warn import warn_caller
-
-if TYPE_CHECKING:
-    from sparsecrf.shards.dataset import Dataset
 
 _FAR_APART = 1000.0  # the largest size over the smallest
 

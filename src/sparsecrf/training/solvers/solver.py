@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,9 @@ from sparsecrf.compatibility import Capabilities
 from sparsecrf.training.dual import Mixture
 from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet, union
 from sparsecrf.training.heldout import Best
+from sparsecrf.training.history import Record
 from sparsecrf.training.objective import Objective
 from sparsecrf.training.stopping import DOUBT
-
-if TYPE_CHECKING:
-    from sparsecrf.training.history import Record
-
 
 Arrays = dict[str, NDArray[Any]]
 
