@@ -15,7 +15,7 @@ from sparsecrf.encoding.vocabulary import BIAS
 #: The name of the group for attributes that match no line or have no prefix.
 OTHER = "[other]"
 
-MACRO = re.compile(r'%[xXtTmMlpPsShcne]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
+MACRO = re.compile(r'%[xXtTmMlpPsShcnedD]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
 # The part of a mapping's attribute before its value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
 _OFFSET = r"[+-]?\d+"

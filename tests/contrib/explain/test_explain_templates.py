@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsecrf import BIAS, Model, Template
+from sparsecrf import BIAS, Model, Resource, Template
 from sparsecrf.contrib.explain import OTHER, TemplateUse
 
 LINES = [
@@ -50,6 +50,14 @@ def test_lines_that_make_the_same_share_a_row():
 def test_comments_of_wapiti():
     template = Template("u:%x[0,0]  # the word\n# nothing\n \nB\n", "wapiti")
     assert [use.name for use in model_of(["u:a", "b"], template).explain().templates] == ["B", "u:%x[0,0]"]
+
+
+def test_lines_that_look_up_words_in_a_resource():
+    lines = ["U1:%d[0,0,places]", "U2:%D[ 0, 0, places ]/%x[0,0]"]
+    template = Template("\n".join(lines), resources=[Resource.lexicon("places", ["Paris"])])
+    [[*attributes]] = template.attributes(["Paris"])
+    uses = model_of(attributes, template).explain().templates
+    assert [(use.name, use.attributes) for use in uses] == [(lines[1], 1), (lines[0], 1)]
 
 
 def test_prefixes_without_a_template():
