@@ -10,7 +10,7 @@ from sklearn.base import clone
 from reference import resources as twin
 from sparsecrf import CRF, CRFCV, InputError, Model, Resource, Template
 from sparsecrf.contrib.convert import wapiti
-from sparsecrf.contrib.convert.template_lines import lines_of
+from sparsecrf.encoding.template_lines import lines_of
 
 PLACES = [("New York", "LOC"), ("New York Times", "ORG"), ("York", "LOC"), ("Paris", "LOC"), ("Paris", "PER")]
 PATHS = "0010\tOslo\t7\n0011\tRome\t4\n110100\tsings\t3\n1\tthe\t9\n"

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template_lines import Line, lines_of
 from sparsecrf.encoding.vocabulary import BIAS
 
 #: The name of the group for attributes that match no line or have no prefix.
 OTHER = "[other]"
 
-MACRO = re.compile(r'%[xXtTmMlpPsShcnedD]\s*\[(?:"(?:\\.|[^"\\])*"|[^"\]])*\]')
 # The part of a mapping's attribute before its value: `word[-3:]` of `word[-3:]:ing`, `-1:postag` of `-1:postag:NN`.
 _NAME = r"(?:\[[^\]]*\]|\([^)]*\)|[^:=\[(])+"
 _OFFSET = r"[+-]?\d+"
@@ -48,27 +48,15 @@ def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np
     An attribute does not record its line, so it is assigned to the matching line with the most literal text.
     Lines that differ only in their macros make the same attributes and share a group.
     """
-    lines_of: dict[tuple[str, ...], list[str]] = {}  # from literal parts between macros to the lines with these parts
-    for line in _lines(template):
-        parts = MACRO.split(line)
-        if template.boundary == "wapiti":
-            parts[0] = parts[0][:1].lower() + parts[0][1:]
-        lines_of.setdefault(tuple(parts), []).append(line)
-    shapes = list(lines_of)
-    most_literal = sorted(range(len(shapes)), key=lambda k: -sum(map(len, shapes[k])))
-    pattern = re.compile("|".join(f"({'.*'.join(map(re.escape, shapes[k]))})" for k in most_literal), re.DOTALL)
+    groups: dict[str, list[Line]] = {}  # by pattern
+    for line in lines_of(template):
+        groups.setdefault(line.pattern, []).append(line)
+    patterns, shapes = list(groups), list(groups.values())
+    most_literal = sorted(range(len(shapes)), key=lambda k: -sum(map(len, shapes[k][0].literals)))
+    pattern = re.compile("|".join(f"({patterns[k]})" for k in most_literal), re.DOTALL)
 
     def line_of(found: Any) -> int:
         return len(shapes) if found is None else most_literal[found.lastindex - 1]
 
     group = np.fromiter((line_of(pattern.fullmatch(text)) for text in texts), dtype=np.intp, count=len(texts))
-    return [*(" | ".join(lines) for lines in lines_of.values()), OTHER], group
-
-
-def _lines(template: Template) -> list[str]:
-    """The lines that generate attributes, as the template reads them."""
-    wapiti = template.boundary == "wapiti"
-    lines = re.split(r"\r?\n", template.text.removeprefix("\ufeff"))
-    if wapiti:
-        return [kept for line in lines if (kept := line.partition("#")[0].rstrip(" \t"))]
-    return [line for line in lines if line.strip(" \t") and not line.startswith("#")]
+    return [*(" | ".join(line.raw for line in lines) for lines in shapes), OTHER], group

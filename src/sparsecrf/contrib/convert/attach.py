@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sparsecrf._core import InputError
 
 if TYPE_CHECKING:
-    from sparsecrf.contrib.convert.template_lines import Line
     from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.template_lines import Line
     from sparsecrf.model import Model
 
 
@@ -32,8 +32,8 @@ def attach_template(
 
     from sparsecrf.contrib.convert.crfsuite import as_written
     from sparsecrf.contrib.convert.foreign import assemble
-    from sparsecrf.contrib.convert.template_lines import lines_of
     from sparsecrf.encoding.template import Template
+    from sparsecrf.encoding.template_lines import lines_of
 
     if model.template is not None:
         raise InputError("template: this model already has a template")
@@ -57,13 +57,9 @@ def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) ->
     """Raise for attributes and transitions that no line generates."""
     if has_transitions and not any(line.text == "B" for line in lines):
         raise InputError("template: expected a B line, because the model contains transitions, found none")
-    patterns = [
-        "".join(re.escape(part) if isinstance(part, str) else ".*" for part in line.parts)[1:]
-        for line in lines
-        if line.text[0] == "U"
-    ]
+    patterns = [line.pattern for line in lines if line.text[0] == "U"]
     can_be_made = re.compile("|".join(patterns), re.DOTALL).fullmatch
-    if unknown := [name for name in names if not can_be_made(name)]:
+    if unknown := [name for name in names if not can_be_made(f"U{name}")]:
         shown = ", ".join(map(repr, unknown[:3]))
         raise InputError(
             f"template: expected lines that generate every attribute of the model; no line generates {len(unknown)} of "

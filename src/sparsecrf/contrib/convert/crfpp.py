@@ -21,7 +21,7 @@ from typing import Any
 from sparsecrf._core import InputError
 from sparsecrf.contrib.convert.exporting import Tool, exported
 from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
-from sparsecrf.contrib.convert.template_lines import Line, lines_of
+from sparsecrf.encoding.template_lines import Line, lines_of
 from sparsecrf.files.charset import UTF8_TEXT, Charset
 from sparsecrf.model import Model
 
@@ -44,7 +44,7 @@ def from_text(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     attributes, first = [], []
     for k, line in enumerate(names):
         number, _, name = line.partition(" ")
-        if name[:1] not in ("U", "B") or not _is_whole(number) or int(number) + _size(name, len(labels)) > n:
+        if not _is_whole(number) or not fits(name, int(number), len(labels), n):
             raise InputError(
                 f"{source}, line {at_names + k}: expected the number of a first weight below {n} and an attribute "
                 f"U... or B..., found {line[:60]!r}"
@@ -76,6 +76,11 @@ def model_of(
     template = Template("".join(f"{line}\n" for line in lines), "crf++", f"{source}: template")
     cells = (unigram_cells, unigram), (bigram_cells, bigram)
     return assemble(source, labels, attributes, *cells, tool="crf++", template=template)
+
+
+def fits(attribute: str, first: int, Y: int, n: int) -> bool:
+    """Whether this is an attribute whose weights, the first with this number, are among n weights."""
+    return attribute[:1] in ("U", "B") and first + _size(attribute, Y) <= n
 
 
 def _size(attribute: str, Y: int) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.convert.crfpp import model_of
+from sparsecrf.contrib.convert.crfpp import fits, model_of
 from sparsecrf.contrib.convert.foreign import text_of
 from sparsecrf.files.charset import UTF8_TEXT, Charset
 from sparsecrf.model import Model
@@ -59,8 +59,7 @@ def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model
                 f"{source}: expected names of at most {most} bytes in total (64 times the file size), found more"
             )
         name = text_of(raw, f"{source}: attribute", charset)
-        size = len(labels) ** 2 if name[:1] == "B" else len(labels)
-        if name[:1] not in ("U", "B") or number + size > n:
+        if not fits(name, number, len(labels), n):
             expected_name = f"attributes U... and B... with first weights below {n}"
             raise InputError(f"{source}: expected {expected_name}, found {name[:60]!r} with {number}")
         names.append(name)

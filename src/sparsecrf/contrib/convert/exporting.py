@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.convert.template_lines import Line, Macro, lines_of
+from sparsecrf.encoding.template_lines import Line, Macro, lines_of
 
 if TYPE_CHECKING:
     from sparsecrf._core import StringTable

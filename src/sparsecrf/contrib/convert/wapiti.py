@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sparsecrf._core import InputError
 from sparsecrf.contrib.convert.exporting import Tool, exported
 from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
-from sparsecrf.contrib.convert.template_lines import lines_of
+from sparsecrf.encoding.template_lines import lines_of
 from sparsecrf.files.charset import BYTES, UTF8_TEXT, Charset
 from sparsecrf.model import Model
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import ModelDisplay, printable
 from sparsecrf.contrib.plots.heatmap import Floats, add_bar, draw_cells, name_panels, pooled, size
-from sparsecrf.encoding.template_groups import MACRO, by_line
+from sparsecrf.encoding.template_groups import by_line
+from sparsecrf.encoding.template_lines import lines_of
 
 if TYPE_CHECKING:
     from sparsecrf.model import Model
@@ -137,7 +138,7 @@ def _of_line(line: str, model: Model, names: list[str]) -> tuple[list[int], str]
         for g, same in enumerate(lines):
             if line in same.split(" | "):
                 made = np.flatnonzero(group == g).tolist()
-                literal = len(MACRO.split(line)[0])  # Wapiti writes the first letter in lower case
+                literal = next(len(one.literals[0]) for one in lines_of(model.template) if one.raw == line)
                 return made, names[made[0]][:literal] if made else line
     found = [k for k, name in enumerate(names) if name.startswith(line)]
     if not found:

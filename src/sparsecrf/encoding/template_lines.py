@@ -1,13 +1,11 @@
-"""Parses the lines of a template, for exporting models to other tools."""
+"""Parses the lines of a template: literal text and macros."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template import Template
 
 #: A macro that the core has accepted; there may be spaces between its parts.
 _MACRO = re.compile(
@@ -55,7 +53,8 @@ class Line:
     """A line without its comment; the first part begins with the letter that determines what its attributes
     condition."""
 
-    parts: tuple[str | Macro, ...]
+    raw: str  #: as written
+    parts: tuple[str | Macro, ...]  #: as the core reads it
 
     @property
     def kind(self) -> str:
@@ -70,6 +69,16 @@ class Line:
     def text(self) -> str:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
+    @property
+    def literals(self) -> list[str]:
+        """The parts that are no macros."""
+        return [part for part in self.parts if isinstance(part, str)]
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression for the attributes that the line generates."""
+        return "".join(re.escape(part) if isinstance(part, str) else ".*" for part in self.parts)
+
 
 def lines_of(template: Template) -> list[Line]:
     """The lines of a template, as the core reads them (cpp/core/text/templates/template.cpp)."""
@@ -78,11 +87,10 @@ def lines_of(template: Template) -> list[Line]:
         line = raw.removesuffix("\r")
         if template.boundary == "wapiti":
             line = line.partition("#")[0].rstrip(_BLANKS)
-            line = line[:1].lower() + line[1:]
-        elif line.startswith("#") or not line.strip(_BLANKS):
-            continue
-        if line:
-            made.append(Line(tuple(_parts(line))))
+            if line:
+                made.append(Line(line, tuple(_parts(line[0].lower() + line[1:]))))
+        elif line.strip(_BLANKS) and not line.startswith("#"):
+            made.append(Line(line, tuple(_parts(line))))
     return made
 
 
