@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "arrays.hpp"
 #include "core/inference/chain.hpp"
 #include "module.hpp"
 
@@ -33,8 +34,8 @@ struct File {
 
 void bind_crfsuite_model(nb::module_& m) {
     nb::class_<File>(m, "CrfsuiteModel",
-                     "A binary CRFsuite model. Reads only the part for given attributes, through the hash tables in "
-                     "the file.")
+                     "A binary CRFsuite model. Reads all of it or, through the hash tables in the file, only the part "
+                     "for given attributes.")
         .def(nb::init<nb::bytes, std::string>(), nb::arg("data"), nb::arg("source"))
         .def_prop_ro("labels", [](const File& file) { return file.model.labels(); })
         .def_prop_ro("n_attributes", [](const File& file) { return file.model.n_attributes(); })
@@ -51,7 +52,21 @@ void bind_crfsuite_model(nb::module_& m) {
             },
             nb::arg("names"), nb::arg("bias"),
             "The model restricted to these names, in file order; unknown names are skipped. Transitions "
-            "become label pairs of `bias`.");
+            "become label pairs of `bias`.")
+        .def(
+            "whole",
+            [](const File& file, std::string_view bias) {
+                CrfsuiteModel::Slice slice = file.model.whole(bias);
+                return std::tuple(std::move(slice.attributes), copy<std::int64_t>(slice.features->numbers()),
+                                  copy<double>(slice.w));
+            },
+            nb::arg("bias"),
+            "Attributes, feature numbers and weights of the whole model, which needs no hash tables. Transitions "
+            "become "
+            "label pairs of `bias`.")
+        .def_static(
+            "hash", [](nb::bytes name) { return CrfsuiteModel::hash({name.c_str(), name.size()}); }, nb::arg("name"),
+            "The hash by which the tables of a file find a name.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -130,7 +130,7 @@ inline void label(std::string_view text) {
     model.label_text(text, "input", 0, 1, options);
 }
 
-// A binary CRFsuite model, of which a slice for some attributes is read.
+// A binary CRFsuite model, of which a slice for some attributes is read, and then all of it.
 inline void crfsuite_model(std::string_view text) {
     static const StringTable names = [] {
         StringTable made;
@@ -138,9 +138,11 @@ inline void crfsuite_model(std::string_view text) {
         return made;
     }();
     const CrfsuiteModel model(text, "input");
-    if (!model.has_tables()) return;
-    CrfsuiteModel::Slice slice = model.slice(names, "[bias]");
-    Chain(slice.features, std::move(slice.w), Kernel::automatic, 1);
+    if (model.has_tables()) {
+        CrfsuiteModel::Slice slice = model.slice(names, "[bias]");
+        Chain(slice.features, std::move(slice.w), Kernel::automatic, 1);
+    }
+    model.whole("[bias]");
 }
 
 // A model file, without checking the digest, which fuzzed inputs would rarely match, and a sentence to label.

@@ -1,5 +1,5 @@
-// Reads a binary CRFsuite model lazily: the weights for a sequence are found through the hash tables in the file, so
-// the first result does not require loading a million names. src/sparsecrf/contrib/convert/crfsuite.py and
+// Reads a binary CRFsuite model, as a whole or lazily: the weights for a sequence are found through the hash tables in
+// the file, so the first result does not require loading a million names. src/sparsecrf/contrib/convert/crfsuite.py and
 // crfsuite_write.py describe the format.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,10 @@ class CrfsuiteModel {
     // Whether the file has hash tables. CRFsuite writes them; other programs may not.
     bool has_tables() const { return has_tables_; }
 
-    // The model restricted to some attributes.
+    // The hash of a name in the tables: lookup3 (Bob Jenkins, 2006, public domain) of its bytes and a terminating 0.
+    static std::uint32_t hash(std::string_view name);
+
+    // The model, perhaps restricted to some attributes.
     struct Slice {
         std::shared_ptr<StringTable> attributes;  // in file order; `bias` last if it is missing from the file
         std::shared_ptr<const FeatureSet> features;
@@ -35,6 +39,8 @@ class CrfsuiteModel {
     };
     // The slice for `names`; names missing from the model are skipped. Transitions become label pairs of `bias`.
     Slice slice(const StringTable& names, std::string_view bias) const;
+    // The whole model, read without the tables.
+    Slice whole(std::string_view bias) const;
 
    private:
     // Strings and their ids.
@@ -52,9 +58,15 @@ class CrfsuiteModel {
     std::uint32_t u4(std::uint64_t at) const;
     Strings strings(std::uint32_t at, std::uint32_t n, const char* what) const;
     std::string_view string_at(const Strings& of, std::uint32_t offset) const;
+    // All strings by id; `what` names them in errors.
+    std::shared_ptr<StringTable> names(const Strings& of, const char* what) const;
     std::optional<std::uint32_t> find(const Strings& in, std::string_view name) const;
+    Feature feature(std::uint32_t number) const;
     // Adds the features that a reference table lists for an id.
     void add_features(std::uint32_t table, std::uint32_t id, std::uint32_t type, std::vector<Feature>& out) const;
+    // The slice with these attributes, to which `bias` is added, and features, whose sources are ids in it.
+    Slice slice_of(std::shared_ptr<StringTable> attributes, std::string_view bias, std::span<const Feature> states,
+                   std::span<const Feature> transitions) const;
     [[noreturn]] void fail(const std::string& what) const;
 
     std::string_view data_;

@@ -1,4 +1,5 @@
-"""CRFsuite's models: the binary file (written by crfsuite_write.py), and the text of `crfsuite dump`.
+"""CRFsuite's models: the binary file, which the core reads (cpp/core/text/crfsuite_model.cpp) and crfsuite_write.py
+writes, and the text of `crfsuite dump`.
 
 The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer):
 
@@ -17,9 +18,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sparsecrf._core import InputError, StringTable
-from sparsecrf.contrib.convert.foreign import number_of, table_of, text_of
-from sparsecrf.encoding.numbering import Numbering
+from sparsecrf._core import CrfsuiteModel, InputError
+from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.model import Model
 from sparsecrf.model.file import Parts
@@ -32,124 +32,16 @@ FEATURE = [("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8
 _MOST_ARROWS = 100  # maximum number of arrows in a line of a dump
 
 
-class Header(NamedTuple):
-    """The layout of a model file."""
-
-    n_labels: int
-    n_attributes: int
-    at_features: int
-    at_labels: int
-    at_attributes: int
-
-
-def header_in(data: bytes, source: str) -> Header:
-    """The header of a model file; raises if this is not a complete model file."""
-    if len(data) < HEADER.size:
-        raise InputError(f"{source}: expected a CRFsuite model of at least {HEADER.size} bytes, found {len(data)}")
-    magic, size, kind, version, _, *places = HEADER.unpack_from(data)
-    if (magic, kind, version) != (b"lCRF", b"FOMC", 100) or size != len(data):
-        raise InputError(
-            f"{source}: expected a CRFsuite model (lCRF, FOMC, version 100) of {size} bytes, "
-            f"found {magic!r}, {kind!r}, version {version}, {len(data)} bytes"
-        )
-    return Header(*places[:5])
-
-
 def from_binary(data: bytes, source: str) -> Model:
     """Read a model from the content of a model file."""
-    import numpy as np
-
-    n_labels, n_attributes, at_features, at_labels, at_attributes = header_in(data, source)
-    labels = _strings(data, at_labels, n_labels, f"{source}: labels")
-    attributes = _strings(data, at_attributes, n_attributes, f"{source}: attributes")
-    chunk, _, n = _unpack(struct.Struct("<4sII"), data, at_features, f"{source}: features")
-    row = np.dtype(FEATURE)
-    begin = at_features + 12
-    if chunk != b"FEAT" or begin + n * row.itemsize > len(data):
-        raise InputError(f"{source}: expected {n} features at byte {at_features} of {len(data)}, found {chunk!r}")
-    features = np.frombuffer(data, row, n, begin)
-    transition = features["type"] == 1
-    limit = np.where(transition, n_labels, n_attributes)
-    wrong = (features["type"] > 1) | (features["source"] >= limit) | (features["label"] >= n_labels)
-    wrong |= ~np.isfinite(features["weight"])
-    if wrong.any():
-        k = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"{source}: feature {k}: expected type 0 or 1, a source below {limit[k]}, a label below {n_labels} and a "
-            f"finite weight, found {features[k].tolist()}"
-        )
-    return _from_tables(source, labels, attributes, features[~transition], features[transition])
-
-
-def _from_tables(source: str, labels: StringTable, attributes: StringTable, states: Any, transitions: Any) -> Model:
-    """Build a model from arrays with the fields source, label and weight. Names are not decoded, since there may be a
-    million."""
-    import numpy as np
-
-    n_named = len(attributes)
-    bias = attributes.intern(BIAS)
-    numbering = Numbering(len(labels), len(attributes))
-    numbers = np.concatenate(
-        [
-            numbering.unigram(states["source"].astype(np.int64), states["label"].astype(np.int64)),
-            numbering.bigram(bias, transitions["source"].astype(np.int64), transitions["label"].astype(np.int64)),
-        ]
-    )
-    w = np.concatenate([states["weight"], transitions["weight"]])
-    if (numbers[1:] <= numbers[:-1]).any():  # CRFsuite's features are already in this order
-        order = np.argsort(numbers, kind="stable")
-        numbers, w = numbers[order], w[order]
-    parts = Parts(labels, attributes, numbers, w, False, None, 0, {"imported_from": "crfsuite"})
-    model = Model._of(parts, source)
-    used = np.bincount(states["source"], minlength=n_named)[:n_named].all()
-    return model if used and w.all() and len(transitions) and bias == n_named else model.compacted()
-
-
-def _unpack(layout: struct.Struct, data: bytes, at: int, where: str) -> tuple[Any, ...]:
-    if at + layout.size > len(data):
-        raise InputError(
-            f"{where}: expected {layout.size} bytes at byte {at}, found the end of the file at {len(data)}"
-        )
-    return layout.unpack_from(data, at)
-
-
-def _strings(data: bytes, at: int, n: int, where: str) -> StringTable:
-    """The strings of a CQDB chunk by id."""
-    import numpy as np
-
-    chunk, _, _, order, n_links, links = _unpack(CQDB, data, at, where)
-    if chunk != b"CQDB" or order != BYTE_ORDER or n_links < n:
-        raise InputError(f"{where}: expected {n} strings in a CQDB chunk, found {chunk!r} with {n_links} strings")
-    if at + links + 4 * n > len(data):
-        raise InputError(
-            f"{where}: expected {n} offsets at byte {at + links}, found the end of the file at {len(data)}"
-        )
-    raw = np.frombuffer(data, np.uint8)
-    links_of = np.frombuffer(data, np.dtype("<u4"), n, at + links).astype(np.int64)
-    begin = at + links_of + 8  # start of each string, after its id and length
-    wrong = (links_of == 0) | (begin > len(data))
-    inside = np.where(wrong, 8, begin)  # positions in the file, even of invalid strings
-    heads = raw[inside[:, None] + np.arange(-8, 0)].view("<u4").astype(np.int64).reshape(n, 2)
-    length = heads[:, 1]
-    wrong |= (heads[:, 0] != np.arange(n)) | (length == 0) | (inside + length > len(data))
-    wrong |= raw[np.where(wrong, 0, inside + length - 1)] != np.where(wrong, raw[0], 0)
-    if wrong.any():
-        k = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{where}: expected string {k} at byte {at + int(links_of[k])}, found damaged data")
-    ends = np.concatenate([[0], np.cumsum(length - 1)]).astype(np.int64)
-    if ends[-1] > len(data):  # without this check, a file could request a hundred times its size in memory
-        raise InputError(f"{where}: expected separate strings, found overlapping strings")
-    text = raw[np.repeat(begin - ends[:-1], length - 1) + np.arange(ends[-1])]
-    try:
-        return StringTable.from_arrays(text, ends)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+    file = CrfsuiteModel(data, source)
+    attributes, numbers, w = file.whole(BIAS)
+    parts = Parts(file.labels, attributes, numbers, w, False, training={"imported_from": "crfsuite"})
+    return Model._of(parts, source).compacted()
 
 
 def from_dump(data: bytes, source: str) -> Model:
     """Read a model from the text of `crfsuite dump`."""
-    import numpy as np
-
     sections: dict[str, list[tuple[str, str]]] = {}
     current: list[tuple[str, str]] | None = None
     for number, line in enumerate(text_of(data, source).split("\n"), 1):
@@ -167,11 +59,17 @@ def from_dump(data: bytes, source: str) -> Model:
         raise InputError(f"{source}: expected complete sections {', '.join(names)}, found {', '.join(sections)}")
     labels, attributes = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
     kinds = {name: {text: k for k, text in enumerate(list_)} for name, list_ in (("l", labels), ("a", attributes))}
-    fields = np.dtype([("source", "i8"), ("label", "i8"), ("weight", "f8")])
     states = list(_cells(sections["STATE_FEATURES"], kinds["a"], kinds["l"]))
     transitions = list(_cells(sections["TRANSITIONS"], kinds["l"], kinds["l"]))
-    tables = table_of(labels, "label", source), table_of(attributes, "attribute", source)
-    return _from_tables(source, *tables, np.array(states, fields), np.array(transitions, fields))
+    bias = kinds["a"].get(BIAS, len(attributes))
+    return assemble(
+        source,
+        labels,
+        attributes if BIAS in kinds["a"] else [*attributes, BIAS],
+        ([cell for *cell, _ in states], [w for *_, w in states]),
+        ([(bias, *cell) for *cell, _ in transitions], [w for *_, w in transitions]),
+        tool="crfsuite",
+    )
 
 
 def _names(lines: list[tuple[str, str]]) -> list[str]:
@@ -264,28 +162,26 @@ def to_dump(model: Model) -> str:
     return "".join("\n".join([f"{name} = {{", *lines, "}", "", ""]) for name, lines in sections.items())
 
 
-def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> dict[str, str]:
-    """The header of CRFsuite's file for this model, as in its dumps, except for the number of features, which is always
-    0 there.
-    """
-    n = n_states + n_transitions
-    at_labels = HEADER.size + 12 + 20 * n
+class Layout(NamedTuple):
+    """The size of CRFsuite's file, and the offsets of its parts, by their names in dumps."""
+
+    size: int
+    features: int
+    labels: int
+    attrs: int
+    labelrefs: int
+    attrrefs: int
+
+
+def layout_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> Layout:
+    """The layout of CRFsuite's file for a model with these names and numbers of features."""
+    at_labels = HEADER.size + 12 + 20 * (n_states + n_transitions)
     at_attributes = at_labels + _size_of_strings(labels)
-    at_label_lists = _aligned(at_attributes + _size_of_strings(attributes))
+    end = at_attributes + _size_of_strings(attributes)
+    at_label_lists = end + -end % 4
     at_attribute_lists = at_label_lists + 12 + 4 * (2 * len(labels) + 2 + n_transitions)
     size = at_attribute_lists + 12 + 4 * (2 * len(attributes) + n_states)
-    offsets = {
-        "features": HEADER.size,
-        "labels": at_labels,
-        "attrs": at_attributes,
-        "labelrefs": at_label_lists,
-        "attrrefs": at_attribute_lists,
-    }
-    return {
-        **{"magic": "lCRF", "size": str(size), "type": "FOMC", "version": "100"},
-        **{"num_features": str(n), "num_labels": str(len(labels)), "num_attrs": str(len(attributes))},
-        **{f"off_{name}": f"0x{at:X}" for name, at in offsets.items()},
-    }
+    return Layout(size, HEADER.size, at_labels, at_attributes, at_label_lists, at_attribute_lists)
 
 
 def _size_of_strings(names: Sequence[str]) -> int:
@@ -293,8 +189,17 @@ def _size_of_strings(names: Sequence[str]) -> int:
     return CQDB.size + 8 * 256 + sum(9 + len(name.encode()) for name in names) + (2 * 8 + 4) * len(names)
 
 
-def _aligned(offset: int) -> int:
-    return offset + -offset % 4
+def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n_transitions: int) -> dict[str, str]:
+    """The header of CRFsuite's file for this model, as in its dumps, except for the number of features, which is always
+    0 there.
+    """
+    size, *offsets = layout_of(labels, attributes, n_states, n_transitions)
+    return {
+        **{"magic": "lCRF", "size": str(size), "type": "FOMC", "version": "100"},
+        **{"num_features": str(n_states + n_transitions)},
+        **{"num_labels": str(len(labels)), "num_attrs": str(len(attributes))},
+        **{f"off_{name}": f"0x{at:X}" for name, at in zip(Layout._fields[1:], offsets, strict=True)},
+    }
 
 
 def _decimal(weight: float) -> str:

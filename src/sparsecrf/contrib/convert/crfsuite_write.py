@@ -9,7 +9,7 @@ crfsuite.py describes the layout of the parts that it reads. For tagging, CRFsui
     references  "LFRF" for labels, "AFRF" for attributes, u4 size, u4 number, by id u4 offset in the file of a list:
                 u4 number, u4 numbers of the features that have this source. Labels have two more offsets, which are 0.
 
-The hash is lookup3 (Bob Jenkins, 2006, in the public domain) of a string with the 0 at its end.
+The hash is lookup3 of a string with the 0 at its end (`CrfsuiteModel.hash`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from sparsecrf._core import InputError
-from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, Written, as_written
+from sparsecrf._core import CrfsuiteModel, InputError
+from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, Written, as_written, layout_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -41,26 +41,21 @@ def to_binary(model: Model | None) -> bytes:
     features["type"][n:] = 1
     for k, field in enumerate(("source", "label", "weight")):
         features[field] = np.concatenate([states[k], transitions[k]])
-    chunks = [struct.pack("<4sII", b"FEAT", 12 + features.nbytes, len(features)) + features.tobytes()]
-    chunks += [_strings(labels), _strings(attributes)]
-    offsets = [HEADER.size]
-    for chunk in chunks:
-        offsets.append(offsets[-1] + len(chunk))
-    for name, sources, first, count in (
-        (b"LFRF", transitions[0], n, len(labels)),
-        (b"AFRF", states[0], 0, len(attributes)),
-    ):
-        chunks.append(bytes(-offsets[-1] % 4))
-        offsets[-1] += len(chunks[-1])
-        chunks.append(_references(name, sources, first, count, offsets[-1]))
-        offsets.append(offsets[-1] + len(chunks[-1]))
-    if offsets[-1] >= 2**32:
-        raise InputError(
-            f"CRFsuite model files are limited to 4 GB: expected a smaller model, found {offsets[-1]} bytes"
-        )
+    at = layout_of(labels, attributes, n, len(transitions[0]))
+    if at.size >= 2**32:
+        raise InputError(f"CRFsuite model files are limited to 4 GB: expected a smaller model, found {at.size} bytes")
+    size, *offsets = at
     counts = (0, len(labels), len(attributes))  # CRFsuite stores the number of features only in their chunk
-    header = HEADER.pack(b"lCRF", offsets[-1], b"FOMC", 100, *counts, *offsets[:-1])
-    return b"".join([header, *chunks])
+    header = HEADER.pack(b"lCRF", size, b"FOMC", 100, *counts, *offsets)
+    chunk = struct.pack("<4sII", b"FEAT", 12 + features.nbytes, len(features)) + features.tobytes()
+    content = b"".join([header, chunk, _strings(labels), _strings(attributes)])
+    return b"".join(
+        [
+            content.ljust(at.labelrefs, b"\0"),
+            _references(b"LFRF", transitions[0], n, len(labels), at.labelrefs),
+            _references(b"AFRF", states[0], 0, len(attributes), at.attrrefs),
+        ]
+    )
 
 
 def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes:
@@ -97,19 +92,20 @@ def _strings(names: list[str]) -> bytes:
     ends = np.cumsum(lengths + 8)
     offsets = data_begin + ends - lengths - 8
     data = b"".join(struct.pack("<II", k, len(name)) + name for k, name in enumerate(encoded))
-    tables, references = _hash_tables(_hashes(encoded), offsets, data_begin + len(data))
+    hashes = [CrfsuiteModel.hash(name[:-1]) for name in encoded]
+    tables, references = _hash_tables(hashes, offsets.tolist(), data_begin + len(data))
     links = data_begin + len(data) + len(tables)
     size = links + 4 * len(names)
     header = CQDB.pack(b"CQDB", size, 0, BYTE_ORDER, len(names), links if names else 0)
     return b"".join([header, references, data, tables, offsets.astype("<u4").tobytes()])
 
 
-def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
+def _hash_tables(hashes: list[int], offsets: list[int], at: int) -> tuple[bytes, bytes]:
     """All hash tables, the first at byte `at` of the chunk, and the references to them."""
     import numpy as np
 
     members: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
-    for h, offset in zip(hashes.tolist(), offsets.tolist(), strict=True):
+    for h, offset in zip(hashes, offsets, strict=True):
         members[h % _TABLES].append((h, offset))
     slots = np.zeros((2 * len(hashes), 2), dtype=np.dtype("<u4"))
     references, begin = [], 0
@@ -126,44 +122,3 @@ def _hash_tables(hashes: Any, offsets: Any, at: int) -> tuple[bytes, bytes]:
             slots[[begin + k for k in taken]] = list(taken.values())
         begin += n
     return slots.tobytes(), np.array(references, dtype="<u4").tobytes()
-
-
-def _hashes(names: list[bytes]) -> Any:
-    """The hash of each name by lookup3's `hashlittle`, which adds 12 bytes at a time to three sums and mixes the sums.
-
-    Names with the same number of 12-byte blocks (the last one padded with zeros) are hashed together.
-    """
-    import numpy as np
-
-    hashes = np.zeros(len(names), dtype=np.uint32)
-    blocks = np.array([(len(name) + 11) // 12 for name in names], dtype=np.int64)
-    for n in np.unique(blocks).tolist():
-        which = np.flatnonzero(blocks == n)
-        padded = b"".join(names[k].ljust(12 * n, b"\0") for k in which.tolist())
-        words = np.frombuffer(padded, dtype="<u4").reshape(len(which), 3 * n)
-        lengths = np.array([len(names[k]) for k in which.tolist()], dtype=np.uint32)
-        a = b = c = np.uint32(0xDEADBEEF) + lengths
-        for k in range(0, 3 * n, 3):
-            a, b, c = a + words[:, k], b + words[:, k + 1], c + words[:, k + 2]
-            a, b, c = _mixed(a, b, c) if k + 3 < 3 * n else _final(a, b, c)
-        hashes[which] = c
-    return hashes
-
-
-def _rotated(x: Any, bits: int) -> Any:
-    return (x << bits) | (x >> (32 - bits))
-
-
-def _mixed(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
-    for bits in (4, 6, 8, 16, 19, 4):
-        a, c = (a - c) ^ _rotated(c, bits), c + b
-        a, b, c = b, c, a
-    return a, b, c
-
-
-def _final(a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
-    for bits in (14, 11, 25, 16, 4, 14, 24):
-        c = (c ^ b) - _rotated(b, bits)
-        a, b, c = b, c, a
-    # After seven steps, the three sums are rotated by one place.
-    return c, a, b
