@@ -2,7 +2,6 @@
 
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
 from ngram_sentences import sentences
 from reports import content, unpack
@@ -96,7 +95,7 @@ def test_report(crf):
     largest = model.explain(top=None).largest()
     assert shown == [(weight.attribute, weight.previous, weight.label) for weight in largest]
     strings, longest = found["strings"], longest_strings(model, STRINGS)
-    assert strings["labels"] == [" ".join(one.labels) for one in longest]
+    assert [tuple(one["labels"]) for one in strings["longest"]] == [one.labels for one in longest]
     assert strings["by_length"] == weights_by_length(model)
-    assert np.array(strings["negative"]) == pytest.approx([one.negative for one in longest])
+    assert [one["negative"] for one in strings["longest"]] == pytest.approx([one.negative for one in longest])
     assert content(make_report(CRF(rho1=0.3).fit(*sentences()).model_))["strings"] is None

@@ -115,11 +115,11 @@ class DaskCRF(TrainingCRF):
     def predict(self, X: Any) -> Any:
         """The best labels of each sequence, computed lazily: a bag for a bag, a list of delayed objects for a list of
         partitions."""
-        return over_partitions(self._client(), self._local(), X, _predict)
+        return over_partitions(self._client(), self._local(), X, CRF.predict)
 
     def predict_marginals(self, X: Any) -> Any:
         """P(y_t = y) of each sequence, with columns in the order of `classes_`; lazy, like `predict`."""
-        return over_partitions(self._client(), self._local(), X, _predict_marginals)
+        return over_partitions(self._client(), self._local(), X, CRF.predict_marginals)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose best label is right."""
@@ -147,14 +147,6 @@ class DaskCRF(TrainingCRF):
             if hasattr(self, name):
                 setattr(local, name, getattr(self, name))
         return local
-
-
-def _predict(crf: CRF, X: list[Any]) -> list[Any]:
-    return list(crf.predict(X))
-
-
-def _predict_marginals(crf: CRF, X: list[Any]) -> list[Any]:
-    return list(crf.predict_marginals(X))
 
 
 def _right(crf: CRF, X: Any, y: Any) -> tuple[int, int]:

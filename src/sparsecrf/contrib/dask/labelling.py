@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> A
     return over_partitions(client, model, X, _marginals if marginals else _labels)
 
 
-def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Any]) -> Any:
+def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Iterable[Any]]) -> Any:
     """Call answer(model, sequences) for each partition. `model` is anything that can be pickled."""
     # A task instead of scattered data, since a task is rerun if its worker is lost.
     sent = client.submit(itself, model, pure=False)
@@ -38,8 +38,8 @@ def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, l
     return from_delayed(answers) if isinstance(X, Bag) else answers
 
 
-def _partition(answer: Callable[[Any, list[Any]], Any], k: int, model: Any, part: Any) -> Any:
-    return named_errors(k, answer, model, list(part))
+def _partition(answer: Callable[[Any, list[Any]], Iterable[Any]], k: int, model: Any, part: Any) -> list[Any]:
+    return list(named_errors(k, answer, model, list(part)))
 
 
 def _labels(model: Model, X: list[Any]) -> list[list[str]]:

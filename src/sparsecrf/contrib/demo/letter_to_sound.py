@@ -24,7 +24,6 @@ from sparsecrf.contrib.datasets.registry import find
 from sparsecrf.contrib.demo.letters import (
     Part,
     Task,
-    answers,
     attributes,
     conditions_pairs,
     make_task,
@@ -32,6 +31,7 @@ from sparsecrf.contrib.demo.letters import (
     pronunciations,
 )
 from sparsecrf.contrib.demo.screen import path_progress, path_table, table, what_next, write_files
+from sparsecrf.contrib.plots.predictions import labelled
 from sparsecrf.model import Model
 from sparsecrf.path import PathWarning, one_standard_error, path
 
@@ -70,13 +70,14 @@ def run(n_words: int, seed: int, folder: FilePath) -> None:
     console.print(path_table(found, errors.tolist(), chosen, console))
     model, every = found[chosen].model(vocabulary), FeatureSet.all_virtual(corpus)
     note = f"{model.n_active:,} of {every.n_unigram + every.n_bigram:,} possible weights are nonzero"
-    labels = list(answers(model, task.test))
+    inputs = [attributes(spelling) for spelling, _ in task.test.words]
+    labels = labelled(model, inputs)
     console.print(_errors(task.test, labels, f"{note}; the path took {time.perf_counter() - began:.0f} s"))
     console.print(_words(task.test, labels))
     known = {spelling for spelling, _ in dictionary}
     console.print(_invented(model, [word for word in INVENTED if word not in known]))
     console.print(what_next(NEXT))
-    test = zip((attributes(spelling) for spelling, _ in task.test.words), task.test.labels, strict=True)
+    test = zip(inputs, task.test.labels, strict=True)
     console.print(write_files(folder, model, replace(found, standard_errors=standard_errors), test))
 
 

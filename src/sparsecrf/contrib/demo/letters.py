@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -114,13 +114,3 @@ def make_task(words: Sequence[Word], n_train: int, seed: int) -> Task:
         examples=Part(examples, aligner.align(examples)),
         log_likelihoods=log_likelihoods,
     )
-
-
-def answers(model: Model, part: Part) -> Iterator[list[str]]:
-    """The best labels of each word."""
-    corpus = model.encode(attributes(spelling) for spelling, _ in part.words)
-    found, _ = model.chain.viterbi(corpus)
-    begin = 0
-    for spelling, _ in part.words:
-        yield [model.labels[k] for k in found[begin : begin + len(spelling)]]
-        begin += len(spelling)

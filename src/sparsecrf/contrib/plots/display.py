@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.files import check_matplotlib, rendered, save_figure
 
@@ -124,15 +126,11 @@ class ModelDisplay(Display):
 
 
 def _given(ax: Any, n: int) -> tuple[Axes, ...]:
-    axes: list[Any] = [ax] if hasattr(ax, "plot") else [panel for row in ax for panel in _flat(row)]
+    """The axes in one axes, a list, or an array."""
+    axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) != n:
         raise InputError(f"ax: expected {n} axes, one for each panel, found {len(axes)}")
     return tuple(axes)
-
-
-def _flat(row: Any) -> list[Any]:
-    """A row of an array of axes, or one axes of a list."""
-    return [row] if hasattr(row, "plot") else list(row)
 
 
 def look(k: int) -> dict[str, Any]:

@@ -32,7 +32,11 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
         "labels": model.labels,
         "parts": [] if model.label_parts is None else list(model.label_parts.names),
         "start": START,
-        "summary": _summary(model, explained.summary),
+        "summary": {
+            **explained.summary,
+            "active": model.n_active,
+            "features": number(model.training, "features"),
+        },
         "certificate": certificate(model.training)._asdict(),
         "facts": facts(model.training),
         "template": None if model.template is None else model.template.text,
@@ -40,22 +44,8 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
         "weights": _weights(model, max_weights, names),
         "transitions": _transitions(explained.transitions),
         "strings": _strings(model),
-        "templates": [
-            {
-                "name": use.name,
-                "attributes": use.attributes,
-                "unigram": use.unigram,
-                "bigram": use.bigram,
-                "mass": use.mass,
-            }
-            for use in explained.templates
-        ],
+        "templates": [use._asdict() for use in explained.templates],
     }
-
-
-def _summary(model: Model, counts: Mapping[str, Any]) -> dict[str, Any]:
-    space = number(model.training, "features")
-    return {**counts, "active": model.n_active, "features": space}
 
 
 def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
@@ -89,15 +79,8 @@ def _strings(model: Model) -> dict[str, Any] | None:
     """Weights by number of labels, and the longest strings; None for a model with labels and label pairs only."""
     if model.features.n_ngram == 0:
         return None
-    found = longest_strings(model, STRINGS)
-    return {
-        "by_length": weights_by_length(model),
-        "labels": [" ".join(one.labels) for one in found],
-        "length": [len(one.labels) for one in found],
-        "attributes": [one.attributes for one in found],
-        "positive": [one.positive for one in found],
-        "negative": [one.negative for one in found],
-    }
+    longest = [string._asdict() for string in longest_strings(model, STRINGS)]
+    return {"by_length": weights_by_length(model), "longest": longest}
 
 
 def _transitions(matrix: np.ndarray[Any, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from sparsecrf.model.predict import predicted, unknown_gold
 from sparsecrf.warn import warn_caller
 
 if TYPE_CHECKING:
-    from sparsecrf.contrib.explain import SequenceExplanation, TokenExplanation
+    from sparsecrf.contrib.explain import TokenExplanation
     from sparsecrf.model import Model
 
 #: Maximum number of explained tokens: a page of about 15 MB.
@@ -65,16 +65,16 @@ def sentence_data(
         raise InputError(f"{name_of(source)}: expected at least one line with labels, found none")
     if (remark := unknown_gold(evaluation, model.labels)) is not None:
         warn_caller(f"{name_of(source)}: {remark}")
+    label_names = Names([*model.labels, START])  # gold labels may not be in the model
     chosen = _that_fit([*wrong, *right][:max_sentences], max_tokens)
-    table = _Table(model, names)
-    for sentence in chosen:
-        table.add(sentence, model.explain(sentence.tokens))
     return {
         "file": os.path.basename(name_of(source)),  # a page may be shared, so no folders are shown
         "scores": evaluation.as_dict(),
         "wrong": evaluation.wrong_sequences,
         "confusions": evaluation.confusions(_CONFUSIONS),
-        **table.columns(),
+        **_columns([_explained(model, sentence, label_names, names) for sentence in chosen]),
+        "names": label_names.all,
+        "nTop": min(_LABELS, len(model.labels)),
     }
 
 
@@ -84,113 +84,107 @@ def _that_fit(sentences: Sequence[Sentence], max_tokens: int) -> list[Sentence]:
     return list(sentences[: max(1, int(np.searchsorted(ends, max_tokens, side="right")))])
 
 
-class _Table:
+class _Term(NamedTuple):
+    """What an attribute adds to the scores of a token's label and of its rival, after the same previous label."""
+
+    x: int  #: number of the attribute; -1 for the sum of `value` other terms
+    pair: bool
+    value: float
+    own: float
+    rival: float
+
+
+class _Token(NamedTuple):
+    """An explained token; labels by number."""
+
+    gold: int
+    predicted: int
+    rival: int  #: -1 if the model has no other label
+    gold_p: float
+    margin: float
+    terms: list[_Term]
+
+
+class _Explained(NamedTuple):
+    """An explained sentence."""
+
+    number: int
+    log_prob: float
+    words: list[str]
+    more: list[str]  #: further columns of the tokens
+    top: NDArray[np.intp]  #: [T, nTop] the most probable labels
+    top_p: NDArray[np.float64]
+    tokens: list[_Token]
+
+
+def _explained(model: Model, sentence: Sentence, labels: Names, names: Names) -> _Explained:
+    explained = model.explain(sentence.tokens)
+    top = np.argsort(-explained.marginals, axis=1, kind="stable")[:, :_LABELS]
+    known = {name: y for y, name in enumerate(explained.labels)}
+    tokens = []
+    for gold, token, marginals in zip(sentence.gold, explained.tokens, explained.marginals, strict=True):
+        y, other = known[token.label], gold if gold != token.label and gold in known else token.runner_up
+        rival = -1 if other is None else known[other]
+        gold_p = float(marginals[known[gold]]) if gold in known else 0.0
+        terms = _terms(token, y, rival, names)
+        tokens.append(_Token(labels.number(gold), y, rival, gold_p, token.path_margin, terms))
+    return _Explained(
+        sentence.number,
+        explained.log_prob,
+        [_word(token, explained.tokens[t]) for t, token in enumerate(sentence.tokens)],
+        [] if model.template is None else [" ".join(row[1:]) for row in sentence.tokens],
+        top,
+        np.take_along_axis(explained.marginals, top, axis=1),
+        tokens,
+    )
+
+
+def _terms(token: TokenExplanation, y: int, rival: int, names: Names) -> list[_Term]:
+    """The terms that differ between the two labels, the largest difference first, with the rest in one sum."""
+    amounts = np.concatenate([token.unigram, token.bigram])
+    own = amounts[:, y]
+    other = np.zeros_like(own) if rival < 0 else amounts[:, rival]
+    order = np.lexsort((-np.abs(own), -np.abs(own - other)))
+    order = order[(own[order] != 0) | (other[order] != 0)]
+    large = order[np.maximum(np.abs(own[order]), np.abs(other[order])) >= _SMALL]
+    attributes, values = [*token.attributes, *token.bigram_attributes], [*token.values, *token.bigram_values]
+    shown = large if len(large) <= _TERMS else large[: _TERMS - 1]
+    terms = [
+        _Term(names.number(attributes[k]), k >= len(token.attributes), values[k], own[k], other[k])
+        for k in shown.tolist()
+    ]
+    if len(shown) < len(order):
+        rest = np.setdiff1d(order, shown)
+        terms.append(_Term(-1, False, len(rest), own[rest].sum(), other[rest].sum()))
+    return terms
+
+
+def _columns(sentences: Sequence[_Explained]) -> dict[str, Any]:
     """Explained sentences as columns, with one entry per sentence, token, label of a token, or term of a token."""
-
-    def __init__(self, model: Model, names: Names) -> None:
-        self._model, self._names = model, names
-        self._labels = Names([*model.labels, START])  # gold labels may not be in the model
-        self._number: list[int] = []
-        self._log_prob: list[float] = []
-        self._lengths: list[int] = []
-        self._words: list[list[str]] = []
-        self._more: list[list[str]] = []
-        self._gold: list[int] = []
-        self._predicted: list[int] = []
-        self._rival: list[int] = []
-        self._gold_p: list[float] = []
-        self._margin: list[float] = []
-        self._top: list[NDArray[np.intp]] = []
-        self._top_p: list[NDArray[np.float64]] = []
-        self._terms = _Terms(names)
-
-    def add(self, sentence: Sentence, explained: SequenceExplanation) -> None:
-        self._number.append(sentence.number)
-        self._log_prob.append(explained.log_prob)
-        self._lengths.append(len(sentence.tokens))
-        self._words.append([_word(token, explained.tokens[t]) for t, token in enumerate(sentence.tokens)])
-        if self._model.template is not None:
-            self._more.append([" ".join(row[1:]) for row in sentence.tokens])
-        n = min(_LABELS, len(explained.labels))
-        top = np.argsort(-explained.marginals, axis=1, kind="stable")[:, :n]
-        self._top.append(top)
-        self._top_p.append(np.take_along_axis(explained.marginals, top, axis=1))
-        known = {name: y for y, name in enumerate(explained.labels)}
-        for gold, token, marginals in zip(sentence.gold, explained.tokens, explained.marginals, strict=True):
-            rival = gold if gold != token.label and gold in known else token.runner_up
-            self._gold.append(self._labels.number(gold))
-            self._predicted.append(known[token.label])
-            self._rival.append(-1 if rival is None else known[rival])
-            self._gold_p.append(float(marginals[known[gold]]) if gold in known else 0.0)
-            self._margin.append(token.path_margin)
-            self._terms.add(token, known[token.label], None if rival is None else known[rival])
-
-    def columns(self) -> dict[str, Any]:
-        return {
-            "names": self._labels.all,
-            "number": whole(self._number),
-            "logProb": real(self._log_prob),
-            "lengths": whole(self._lengths),
-            "words": self._words,
-            "more": self._more if any(any(row) for row in self._more) else None,
-            "gold": whole(self._gold),
-            "predicted": whole(self._predicted),
-            "rival": whole(self._rival),
-            "goldP": real(self._gold_p),
-            "margin": real(self._margin),
-            "nTop": min(_LABELS, len(self._model.labels)),
-            "top": whole(np.concatenate([rows.ravel() for rows in self._top])),
-            "topP": real(np.concatenate([rows.ravel() for rows in self._top_p])),
-            "terms": self._terms.columns(),
-        }
-
-
-class _Terms:
-    """The evidence for the predicted label of each token, and for its rival after the same previous label."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._counts: list[int] = []
-        self._x: list[int] = []
-        self._pair: list[bool] = []
-        self._value: list[float] = []
-        self._own: list[float] = []
-        self._rival: list[float] = []
-
-    def add(self, token: TokenExplanation, y: int, rival: int | None) -> None:
-        """Add the terms that differ between the two labels, the largest difference first, with the rest in one sum."""
-        amounts = np.concatenate([token.unigram, token.bigram])
-        own = amounts[:, y]
-        other = np.zeros_like(own) if rival is None else amounts[:, rival]
-        order = np.lexsort((-np.abs(own), -np.abs(own - other)))
-        order = order[(own[order] != 0) | (other[order] != 0)]
-        large = order[np.maximum(np.abs(own[order]), np.abs(other[order])) >= _SMALL]
-        names, values = [*token.attributes, *token.bigram_attributes], [*token.values, *token.bigram_values]
-        shown = large if len(large) <= _TERMS else large[: _TERMS - 1]
-        for k in shown.tolist():
-            self._put(self._names.number(names[k]), k >= len(token.attributes), values[k], own[k], other[k])
-        if len(shown) < len(order):
-            rest = np.setdiff1d(order, shown)
-            self._put(-1, False, len(rest), own[rest].sum(), other[rest].sum())
-        self._counts.append(len(shown) + (len(shown) < len(order)))
-
-    def _put(self, x: int, pair: bool, value: float, own: float, other: float) -> None:
-        self._x.append(x)
-        self._pair.append(pair)
-        self._value.append(float(value))
-        self._own.append(float(own))
-        self._rival.append(float(other))
-
-    def columns(self) -> dict[str, Any]:
-        """The columns. An entry with `x` = -1 is the sum of `value` other terms."""
-        return {
-            "counts": whole(self._counts),
-            "x": whole(self._x),
-            "pair": whole(self._pair),
-            "value": real(self._value),
-            "own": real(self._own),
-            "rival": real(self._rival),
-        }
+    tokens = [token for sentence in sentences for token in sentence.tokens]
+    terms = [term for token in tokens for term in token.terms]
+    return {
+        "number": whole([sentence.number for sentence in sentences]),
+        "logProb": real([sentence.log_prob for sentence in sentences]),
+        "lengths": whole([len(sentence.tokens) for sentence in sentences]),
+        "words": [sentence.words for sentence in sentences],
+        "more": [s.more for s in sentences] if any(any(sentence.more) for sentence in sentences) else None,
+        "gold": whole([token.gold for token in tokens]),
+        "predicted": whole([token.predicted for token in tokens]),
+        "rival": whole([token.rival for token in tokens]),
+        "goldP": real([token.gold_p for token in tokens]),
+        "margin": real([token.margin for token in tokens]),
+        "top": whole(np.concatenate([sentence.top.ravel() for sentence in sentences])),
+        "topP": real(np.concatenate([sentence.top_p.ravel() for sentence in sentences])),
+        "terms": {
+            "counts": whole([len(token.terms) for token in tokens]),
+            "x": whole([term.x for term in terms]),
+            "pair": whole([term.pair for term in terms]),
+            "value": real([term.value for term in terms]),
+            "own": real([term.own for term in terms]),
+            "rival": real([term.rival for term in terms]),
+        },
+    }
 
 
 def _word(token: Any, explained: TokenExplanation) -> str:

@@ -120,7 +120,9 @@ def _sentences(
         where = kind if is_one else f"{kind}[{i}]"
         if type(sentence) is not list:
             raise _of_kind(kind, sentence, where)
-        _TOKEN_CHECKS[kind](sentence, where)
+        for t, token in enumerate(sentence):
+            if not _IS_TOKEN[kind](token):
+                raise _of_kind(kind, token, f"{where}[{t}]")
     return is_one, sentences, None
 
 
@@ -146,27 +148,20 @@ def _is_sentence(kind: str, given: list[Any]) -> bool:
     return type(inside) is list and type(next(iter(inside), None)) is str
 
 
-def _check_texts(sentence: list[Any], where: str) -> None:
-    if not set(map(type, sentence)) <= {str}:
-        t = next(t for t, token in enumerate(sentence) if type(token) is not str)
-        raise _of_kind("tokens", sentence[t], f"{where}[{t}]")
+def _are_texts(value: Any) -> bool:
+    return type(value) is list and set(map(type, value)) <= {str}
 
 
-def _check_rows(sentence: list[Any], where: str) -> None:
-    for t, row in enumerate(sentence):
-        if type(row) is not list or not row or not set(map(type, row)) <= {str}:
-            raise _of_kind("columns", row, f"{where}[{t}]")
+def _are_attributes(token: Any) -> bool:
+    is_map = type(token) is dict and set(map(type, token.values())) <= {int, float, str, bool}
+    return is_map or _are_texts(token)
 
 
-def _check_attributes(sentence: list[Any], where: str) -> None:
-    for t, token in enumerate(sentence):
-        is_list = type(token) is list and set(map(type, token)) <= {str}
-        is_map = type(token) is dict and set(map(type, token.values())) <= {int, float, str, bool}
-        if not (is_list or is_map):
-            raise _of_kind("attributes", token, f"{where}[{t}]")
-
-
-_TOKEN_CHECKS = {"tokens": _check_texts, "columns": _check_rows, "attributes": _check_attributes}
+_IS_TOKEN: dict[str, Callable[[Any], bool]] = {
+    "tokens": lambda token: type(token) is str,
+    "columns": lambda token: _are_texts(token) and len(token) > 0,
+    "attributes": _are_attributes,
+}
 _DESCRIBED = {
     "text": "a string or a list of strings",
     "tokens": "sentences that are lists of strings, one string for each token",
@@ -254,7 +249,7 @@ def _is_label(value: Any) -> bool:
 
 
 def _is_choice(value: Any) -> bool:
-    return value is None or (type(value) is list and set(map(type, value)) <= {str})
+    return value is None or _are_texts(value)
 
 
 # ---- Errors.

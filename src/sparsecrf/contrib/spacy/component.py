@@ -76,20 +76,7 @@ def make_component(
     n_jobs: int,
 ) -> SparseCRF:
     """The factory for `nlp.add_pipe("sparsecrf", config={...})`; see `SparseCRF` for the options."""
-    return SparseCRF(
-        name,
-        target=target,
-        columns=columns,
-        spans_key=spans_key,
-        by_sentence=by_sentence,
-        overwrite=overwrite,
-        features=features,
-        template=template,
-        rho1=rho1,
-        rho2=rho2,
-        tol=tol,
-        n_jobs=n_jobs,
-    )
+    return SparseCRF(**{option: value for option, value in locals().items() if option != "nlp"})
 
 
 class SparseCRF(Pipe):  # type: ignore[misc]

@@ -44,15 +44,15 @@ function sparsity({ active, features }) {
 /** The longest strings of labels that have weights, with the sums of their weights over attributes. */
 function showStrings() {
   if (data.strings === null) return;
-  const { by_length: counts, labels, length, attributes, positive, negative } = data.strings;
+  const { by_length: counts, longest } = data.strings;
   $("strings").hidden = false;
   const numbers = counts.map((n, k) => `${count(n)} of ${plural(k + 1, "label")}`).join(", ");
   $("strings-note").textContent = `Weights by number of labels: ${numbers}. The longest strings, with the weights of ` +
     "all attributes that condition them: for the last label after those before it.";
-  const largest = Math.max(...positive, ...negative.map(Math.abs));
+  const largest = Math.max(...longest.flatMap(({ positive, negative }) => [positive, -negative]));
   const sum = (value) => (value ? el("span", { class: "sum" }, bar(value, largest), signed(value)) : "");
-  const rows = labels.map((text, k) =>
-    [name(text, "mono"), count(length[k]), count(attributes[k]), sum(positive[k]), sum(negative[k])]);
+  const rows = longest.map(({ labels, attributes, positive, negative }) =>
+    [name(labels.join(" "), "mono"), count(labels.length), count(attributes), sum(positive), sum(negative)]);
   const titles = ["Labels", "Length", "Attributes", "Σ positive", "Σ negative"];
   $("string-table").append(table("Longest strings of labels", titles, rows, [1, 2, 3, 4]));
 }
