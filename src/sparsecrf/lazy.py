@@ -55,7 +55,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 else:
     np = _Module("numpy")
-    NDArray = list  # a stand-in: annotations are not evaluated
+
+    class NDArray:
+        def __class_getitem__(cls, dtype: Any) -> Any:  # called only if an annotation is evaluated
+            from numpy.typing import NDArray
+
+            return NDArray[dtype]
 
 
 def registered(package: str, places: Mapping[str, str]) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from sparsecrf._core import InputError
 from sparsecrf.chunks import END, START, ChunkReader, Scheme, are_chunk_labels
 from sparsecrf.tables import counted, html_table, text_table
 
+#: The columns of tables of scores.
+COLUMNS = ("precision", "recall", "F1", "gold", "predicted", "correct")
+
 
 @dataclass(frozen=True)
 class ChunkScore:
@@ -90,15 +93,7 @@ class Evaluation:
             + [f"{count:,}" for count in (s.gold, s.predicted, s.correct)]
             for name, s in scores.items()
         ]
-        return [
-            "label" if chunks is None else "type",
-            "precision",
-            "recall",
-            "F1",
-            "gold",
-            "predicted",
-            "correct",
-        ], rows
+        return ["label" if chunks is None else "type", *COLUMNS], rows
 
     def add(self, gold: Sequence[str | None], predicted: Sequence[str]) -> None:
         """Add a sequence. Tokens whose gold label is None (unknown) do not count; chunks are counted as if both labels

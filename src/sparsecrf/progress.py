@@ -27,9 +27,9 @@ class Advance(Protocol):
     def __call__(self, amount: float = 0, note: str = "") -> None: ...
 
 
-def say(text: str, *, quiet: bool = False) -> None:
-    """Print one line on standard error. Do nothing if standard error is closed."""
-    if quiet or sys.stderr is None:
+def say(text: str | None, *, quiet: bool = False) -> None:
+    """Print one line on standard error. Do nothing if there is no text, or if standard error is closed."""
+    if text is None or quiet or sys.stderr is None:
         return
     if in_notebook():
         print(text, flush=True)

@@ -21,6 +21,7 @@ from sparsecrf.encoding.formats import Format, Records, format_named, format_of
 from sparsecrf.files.charset import UTF8, Charset, decoded
 from sparsecrf.files.columns import read_columns
 from sparsecrf.files.text import name_of
+from sparsecrf.metrics import COLUMNS, ChunkScore, Evaluation
 from sparsecrf.model import Model
 from sparsecrf.progress import say
 from sparsecrf.tables import counted
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sparsecrf.cli.remarks import SeenDocuments
-    from sparsecrf.metrics import ChunkScore, Evaluation
 
 _Labels: TypeAlias = Sequence[str | None]
 _Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels (None if unknown) and predicted labels
-_SCORES = ("precision", "recall", "F1", "gold", "predicted", "correct")
 _MOST_LABELS = 50  # in a table
 _NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers are not cut off
 
@@ -99,8 +98,8 @@ def evaluate(
             f"sparsecrf: warning: {name_of(file)}: all {evaluation.tokens:,} gold labels equal the predicted labels; "
             "if `sparsecrf label` wrote the last column, omit -m, which reads that column as gold labels"
         )
-    if documents is not None and (remark := documents.remark) is not None:
-        say(remark)
+    if documents is not None:
+        say(documents.remark)
 
 
 def _evaluate(
@@ -108,7 +107,6 @@ def _evaluate(
 ) -> Evaluation:
     """`reading` contains the arguments gold, format, ragged, encoding and documents of `_label_sequences`."""
     from sparsecrf.encoding.unknown_labels import certain
-    from sparsecrf.metrics import Evaluation
 
     evaluation, name = Evaluation(scheme), name_of(file)
     for gold, predicted in _label_sequences(file, model, **reading):
@@ -133,7 +131,12 @@ def _label_sequences(
 ) -> Iterator[_Pair]:
     """Gold and predicted labels, sequence by sequence. `documents` inspects the input that a model labels."""
     if model is not None:
-        yield from _predicted(file, model, documents, format=format, ragged=ragged, encoding=encoding)
+        from sparsecrf.model.predict import predicted
+
+        for tokens, right, found in predicted(model, file, format=format, ragged=ragged, encoding=encoding):
+            if documents is not None:
+                documents.look(tokens)
+            yield right, found
         return
     charset = Charset(encoding or UTF8, "--encoding")
     of = format_of(file) if format is None else format_named(format, "--format")
@@ -210,16 +213,6 @@ def _is_header(row: list[str]) -> bool:
         return False
 
 
-def _predicted(file: str, model: Model, documents: SeenDocuments | None, **reading: Any) -> Iterator[_Pair]:
-    """Gold labels of a file, and the labels that the model predicts for it."""
-    from sparsecrf.model.predict import predicted
-
-    for tokens, gold, labels in predicted(model, file, **reading):
-        if documents is not None:
-            documents.look(tokens)
-        yield gold, labels
-
-
 _RARE = 0.01
 _ENOUGH = 1000  # tokens
 _SEVERAL = 4  # labels
@@ -281,7 +274,7 @@ def _errors(evaluation: Evaluation) -> Table:
 
 def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
     """The table with one line per type and a line for the total, as conlleval prints them."""
-    table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *_SCORES)
+    table = _table(f"Chunks, read as {evaluation.scheme.value}", 1, "type", *COLUMNS)
     for name, score in evaluation.types.items():
         table.add_row(name or "(no type)", *_row(score))
     table.add_section()
@@ -291,7 +284,7 @@ def _chunks(evaluation: Evaluation, overall: ChunkScore) -> Table:
 
 def _labels(evaluation: Evaluation) -> Table:
     """The table with one line per label, the most frequent first if there are many labels."""
-    table = _table("Labels, by tokens", 1, "label", *_SCORES)
+    table = _table("Labels, by tokens", 1, "label", *COLUMNS)
     scores = evaluation.labels
     shown = scores if len(scores) <= _MOST_LABELS else sorted(scores, key=lambda y: -scores[y].gold)[:_MOST_LABELS]
     for name in shown:
@@ -303,7 +296,7 @@ def _labels(evaluation: Evaluation) -> Table:
 
 
 def _row(score: ChunkScore) -> list[str]:
-    """The values of the columns _SCORES."""
+    """The values of `COLUMNS`."""
     rates = [f"{score.precision:.2f} %", f"{score.recall:.2f} %", f"{score.f1:.2f}"]
     return rates + [f"{count:,}" for count in (score.gold, score.predicted, score.correct)]
 

@@ -198,8 +198,7 @@ def label(
         remarks.tokenizer_remark(known, of, charset, first, source),
         remarks.unknown_remark(known, of, charset, first, source, ragged=ragged),
     ):
-        if remark is not None:
-            say(remark, quiet=quiet)
+        say(remark, quiet=quiet)
 
 
 def _refuse(option: str, message: str) -> NoReturn:

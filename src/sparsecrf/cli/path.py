@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from sparsecrf.training import Fit
 
 _BEST = "best.safetensors"
-COLUMNS = (
-    "rho1",
-    "objective",
-    "loss",
-    "kkt",
-    "gap",
-    "active_unigram",
-    "active_bigram",
-    "dev_error",
-    "dev_f1",
-    "model",
-    "rho2",
-)
 
 
 @dataclass(frozen=True)
@@ -225,25 +212,18 @@ def _tell(found: Path, models: _Models, reporting: ReportOptions, seconds: float
     if found.advice is not None:
         say(f"warning: {found.advice}")
     if reporting.json:
-        choice = {
-            "best": found.best,
-            "score": found.score,
-            "edge": found.edge,
-            "edge_rho2": found.edge_rho2,
-            "warning": found.advice,
-        }
-        print(json.dumps({"path": models.table(), **choice, "time_s": seconds}))
+        choice = {name: getattr(found, name) for name in ("best", "score", "edge", "edge_rho2")}
+        print(json.dumps({"path": models.table(), **choice, "warning": found.advice, "time_s": seconds}))
     if reporting.plot is not None:
         plot_path(found, file=reporting.plot)
 
 
 def _row(found: Fit, scores: tuple[float | None, float | None], name: str) -> dict[str, Any]:
     """The row of path.tsv for a fit, with None for values that are not finite, which JSON cannot express."""
-    numbers = (found.rho1, found.objective, found.loss, found.kkt, found.gap)
-    finite = (value if isfinite(value) else None for value in numbers)
-    n_pairs = len(found.w) - found.n_unigram - found.n_ngram
-    values = (*finite, found.n_unigram, n_pairs, *scores, name, found.rho2)
-    row = dict(zip(COLUMNS, values, strict=True))
+    numbers = {key: getattr(found, key) for key in ("rho1", "objective", "loss", "kkt", "gap")}
+    row: dict[str, Any] = {key: value if isfinite(value) else None for key, value in numbers.items()}
+    row |= {"active_unigram": found.n_unigram, "active_bigram": len(found.w) - found.n_unigram - found.n_ngram}
+    row |= {"dev_error": scores[0], "dev_f1": scores[1], "model": name, "rho2": found.rho2}
     longer = {} if found.order == ORDER else {"active_ngram": found.n_ngram}
     return {**row, **longer, "stopped_by": found.stopped_by}
 

@@ -109,9 +109,9 @@ def train(
     from sparsecrf.cli.reading import read
     from sparsecrf.cli.watched_run import WatchedRun
     from sparsecrf.model.joined import check_prior
+    from sparsecrf.path.following import prepared
     from sparsecrf.training import fit
     from sparsecrf.training.choices import options_for
-    from sparsecrf.training.data import TrainingData
 
     check_together(inputs, fitting, run)
     check_files(model, inputs, fitting, run, reporting)
@@ -123,24 +123,15 @@ def train(
     with shown_warnings(), reading as read_data:
         labelled = replace(read_data, prior=prior)
         read_s = time.perf_counter() - began
-        parts = labelled.label_parts(fitting.label_parts, fitting.class_pairs)
-        data = TrainingData(
-            labelled.shards,
-            observed_only=fitting.observed_only,
-            order=fitting.order,
-            ngram_attributes=labelled.ngram_attributes(),
-            parts=parts,
-            threads=fitting.threads,
-        )
+        options = options_for(labelled, asdict(fitting))
+        data, parts = prepared(labelled.shards, options), options["parts"]
         for text in (train_report.unshared(fitting, parts), train_report.size(labelled, data.n_virtual())):
-            say(text or "", quiet=text is None or reporting.quiet)
+            say(text, quiet=reporting.quiet)
         for remark in train_report.remarks(labelled, inputs.data, inputs.dev):
             say(remark)
-        if (ignored := ignored_columns(labelled)) is not None:
-            say(ignored, quiet=reporting.quiet)
+        say(ignored_columns(labelled), quiet=reporting.quiet)
         init = _weights(warm, run.init, labelled, parts, quiet=reporting.quiet)
         old = _weights(prior, run.prior, labelled, None, quiet=reporting.quiet)
-        options = options_for(labelled, asdict(fitting))
         with WatchedRun(run.log, fitting, quiet=reporting.quiet) as watched:
             if fitting.rho1 == AUTO:
                 chosen = _chosen(labelled, options, watched)
@@ -168,10 +159,9 @@ def train(
     if (warning := train_report.empty_model(found, labelled)) is not None:
         say(warning, quiet=reporting.quiet)
     elif found.stopped_by != "interrupt":
-        if (saved := train_report.saved_by_small(found, fitting.rho1)) is not None:
-            say(saved, quiet=reporting.quiet or reporting.json)
+        say(train_report.saved_by_small(found, fitting.rho1), quiet=reporting.quiet or reporting.json)
         hint = next_step(labelled, inputs, fitting, is_continued=warm is not None or prior is not None)
-        say(hint or "", quiet=hint is None or reporting.quiet or reporting.json)
+        say(hint, quiet=reporting.quiet or reporting.json)
     show(found, result, reporting)
     if watched.log_error is not None:
         raise InputError(f"{run.log}: {watched.log_error.strerror}; the model was saved")

@@ -85,8 +85,6 @@ class TrainingCRF(HasSolverOptions):
         sentences: SentenceColumn | None = None,
         dev: tuple[Any, Any] | None = None,
     ) -> Dataset:
-        """The training data, and held-out data `dev`, which are encoded with the same vocabulary and read as a frame if
-        the training data are a frame. Warns of labels that only `dev` contains."""
         self._check_options()
         prior = self._prior()
         recipe, names = self._recipe() if prior is None else like_prior(self._recipe(), prior), None
@@ -103,14 +101,18 @@ class TrainingCRF(HasSolverOptions):
         warn_of_unused(X, made.template)
         if prior is not None:
             _check_labels(made, prior)
-        data, of_dev = replace(made, frame_columns=names, prior=prior), None
-        if dev is None:
-            return data
+        data = replace(made, frame_columns=names, prior=prior)
+        return data if dev is None else self._with_dev(data, dev, sentences)
+
+    def _with_dev(self, data: Dataset, dev: tuple[Any, Any], sentences: SentenceColumn | None) -> Dataset:
+        """The data with held-out data added. The held-out data are encoded with the same vocabulary, and read as a
+        frame if the training data are a frame. Warns of unknown labels."""
+        lengths = None
         if sentences is not None and isinstance(dev, (tuple, list)) and len(dev) == 2:
-            columns = of_other(sentences, dev[0], names)
-            dev_X, of_dev, dev_y, _ = split_sentences(dev[0], columns, dev[1], names)
-            dev = dev_X, dev_y
-        data = replace(data, dev=read_other_sequences(data, dev, of_dev, self._threads()))
+            columns = of_other(sentences, dev[0], data.frame_columns)
+            X, lengths, y, _ = split_sentences(dev[0], columns, dev[1], data.frame_columns)
+            dev = X, y
+        data = replace(data, dev=read_other_sequences(data, dev, lengths, self._threads()))
         warn_of_unknown(data)
         return data
 

@@ -12,12 +12,12 @@ from sparsecrf.encoding.matrix import is_matrix
 from sparsecrf.encoding.vocabulary import BIAS, Token, Vocabulary
 from sparsecrf.lazy import NDArray, np
 from sparsecrf.model.limits import Pair, constraints_by_name, label_id
-from sparsecrf.model.spans import Span, SpanReader
 from sparsecrf.model.tokens import TokenCheck
 
 if TYPE_CHECKING:
     from sparsecrf.encoding.template import Template
     from sparsecrf.encoding.vectors import WordVectors
+    from sparsecrf.model.spans import Span
 
 
 class AnsweringModel:
@@ -184,6 +184,8 @@ class AnsweringModel:
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
         labelled O are in no span. `scheme` is the span encoding, as for `sparsecrf eval`.
         """
+        from sparsecrf.model.spans import SpanReader
+
         reader, corpus = SpanReader(self.labels, scheme), self._encode_one(sequence)
         known = constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints)
         path, _ = self._single.viterbi(corpus, known)

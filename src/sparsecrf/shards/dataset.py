@@ -150,11 +150,6 @@ class Dataset:
         other = encode_files([source], recipe, self.vocabulary, n_columns=n_columns, **options)
         return replace(other, unknown=unknown_in(source, other.corpus, recipe))
 
-    def without_rare(self, n_dense: int) -> Dataset:
-        """The data without rare attributes. The first `n_dense` attributes are dense columns and are kept."""
-        corpus, vocabulary = without_rare(self.corpus, self.vocabulary, self.recipe.min_count, range(n_dense))
-        return replace(self, shards=corpus, vocabulary=vocabulary)
-
     def with_vectors(self, looked: TrainingVectors, words: Any) -> Dataset:
         """The data with the vectors of these words (given by number) as dense columns."""
         corpus = looked.added(self.corpus, words, self.vocabulary.attributes)
@@ -180,7 +175,8 @@ def read_files(
     data = encode_files(files, recipe, vocabulary, grow=True, **options)
     words = data.corpus.words
     if recipe.min_count > 1:
-        data = data.without_rare(n_dense)
+        corpus, vocabulary = without_rare(data.corpus, vocabulary, recipe.min_count, range(n_dense))
+        data = replace(data, shards=corpus, vocabulary=vocabulary)
     other = None if dev is None else data.read_other(dev, **options)
     if vectors is not None:  # read only now, when all words are known
         looked = look_up(vectors.read(seen), seen, words, recipe.standardize, recipe.scale)

@@ -150,7 +150,11 @@ def fit(
         check_same_vocabulary("init", init.corpus, corpus)
         if init.parts != prepared.parts:
             raise InputError("init: expected a fit with the same label parts, found a fit with different parts")
-    held_out = _dev(corpus, dev, patience, threads, prepared, prior)
+    held_out = None
+    if dev is not None:
+        ngram_table = None if prepared.ngrams is None else prepared.ngrams.table
+        held_out = Dev(dev, patience, threads, ngram_table, prepared.part_rows, prior)
+        check_same_vocabulary("dev", held_out.corpus, corpus)
     keeper = resumed = None
     if checkpoint is not None:
         identity = _identity(objective, solver, options, held_out)
@@ -222,22 +226,6 @@ def _checked_options(solver: str, options: Mapping[str, Any]) -> dict[str, Any]:
             wrong = f": for the solver {solver}, expected {' or '.join(known) or 'none'}, found {name!r}"
             raise OptionError(Named("solver_options"), wrong)
     return dict(options)
-
-
-def _dev(
-    corpus: Corpus | Shards,
-    dev: Corpus | Dataset | None,
-    patience: int | None,
-    threads: int,
-    data: TrainingData,
-    prior: Weights | None,
-) -> Dev | None:
-    if dev is None:
-        return None
-    ngrams = None if data.ngrams is None else data.ngrams.table
-    held_out = Dev(dev, patience, threads, ngrams, data.part_rows, prior)
-    check_same_vocabulary("dev", held_out.corpus, corpus)
-    return held_out
 
 
 def _identity(
