@@ -65,6 +65,16 @@ void bind_dual(nb::module_& m) {
         .def("certify", &DualAscent::certify, nb::call_guard<WithoutGil>(),
              "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(
+            "finish",
+            [](DualAscent& self, const FeatureSet& features, Array1<double> w) {
+                const WithoutGil unlocked;
+                const DualAscent::Optimality found = self.finish(features, view(w));
+                return std::tuple(found.loss, found.residual);
+            },
+            nb::arg("features"), array("w"),
+            "The loss at these weights, and the sum of |smallest subgradient| over all features. No other call may "
+            "follow.")
+        .def(
             "weights",
             [](const DualAscent& self) {
                 const DualSpace::Weights found = self.weights();

@@ -156,6 +156,25 @@ def test_gaps_that_rounding_to_floats_would_hide(weight, rho2):
     assert crf.model_.training["stopped_by"] == "tol"
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rho1", [0.0, 0.3])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_loss_and_residual_at_the_end(seed, rho1, threads):
+    """`finish` against the definition, for weights that steps did not find, with and without all features."""
+    problem = make_problem(seed, 3, [1, 4, 2, 5] * 5, 4, real_values=seed % 2 == 1, sequence_weights=seed > 2)
+    some = np.arange(problem.w.size) % 3 == 0
+    w, explicit = np.where(some, problem.w, 0.0), Explicit(problem, rho1, 0.1)
+    loss, g = explicit.loss_grad(w)
+    smallest = np.abs(ElasticNet(rho1, 0.1).subgradient(w, g))
+    for listed in (None, some):
+        features = problem.features(listed)
+        ascent = DualAscent(problem.corpus(), None if listed is None else features, rho1, 0.1, threads)
+        epochs(ascent, 1)
+        found, residual = ascent.finish(features, w if listed is None else w[some])
+        assert_allclose(found, loss, rtol=1e-11)
+        assert_allclose(residual, explicit.residual(w) if listed is None else smallest[some].sum(), rtol=1e-10)
+
+
 def test_starts_near_given_weights():
     corpus, options = larger().corpus(), {"rho1": 0.3, "rho2": 0.1, "threads": 1}
     best = fit(corpus, tol=1e-8, **options)

@@ -159,7 +159,7 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
             steps_[at].take(batch[at], (later < batch.size() ? batch : after)[place]);
             return;
         }
-        add_to_Z(batch.size(), k);
+        add_changes(space_.sums(), batch.size(), k);
         if (k == 0) common_.fill();
     });
     return n;
@@ -183,8 +183,9 @@ DualAscent::Values DualAscent::evaluate() {
     return {loss.value(), penalty.value, u_.total_entropy() - penalty.conjugate, gap.value(), rounding};
 }
 
-double DualAscent::certify() {
-    space_.clear();
+// Adds to `to` the changes of all sequences, set by change(step, sequence).
+template <class Change>
+void DualAscent::sum_changes(DualSpace::Sums to, Change change) {
     std::vector<int> sizes;  // per phase: the sequences of a batch, then their sum
     for (std::size_t j = 0; j < u_.counting.size(); j += kBatch) {
         const std::size_t n = std::min<std::size_t>(kBatch, u_.counting.size() - j);
@@ -193,25 +194,45 @@ double DualAscent::certify() {
     in_phases(sizes, threads_, [&](std::size_t phase, int k) {
         const std::size_t first = phase / 2 * kBatch;
         if (phase % 2 == 0) {
-            steps_[static_cast<std::size_t>(k)].certify(u_.counting[first + static_cast<std::size_t>(k)]);
+            change(steps_[static_cast<std::size_t>(k)], u_.counting[first + static_cast<std::size_t>(k)]);
         } else {
-            add_to_Z(static_cast<std::size_t>(sizes[phase - 1]), k);
+            add_changes(to, static_cast<std::size_t>(sizes[phase - 1]), k);
         }
     });
+}
+
+double DualAscent::certify() {
+    space_.clear();
+    sum_changes(space_.sums(), [](DualStep& step, std::int64_t i) { step.certify(i); });
     space_.find_active();
     const double conjugate = space_.conjugate_of_G(1.0);
     space_.add_centers();
     return u_.total_entropy() - conjugate;
 }
 
-// Adds the changes of the first n steps: item 0 to the pair rows, every other item to a share of the rows of Z.
-void DualAscent::add_to_Z(std::size_t n, int item) {
+DualAscent::Optimality DualAscent::finish(const FeatureSet& features, std::span<const double> w) {
+    u_.free();
+    space_.set_weights(features, w);
+    common_.fill();
+    AlignedVector<double> rows(space_.Z.size(), 0.0), pairs(space_.Z_pairs.size(), 0.0);
+    std::vector<std::uint8_t> active(space_.active.size());
+    const DualSpace::Sums gradient{rows.data(), pairs.data(), active.data()};
+    std::vector<double> losses(static_cast<std::size_t>(space_.corpus.n_sequences()), 0.0);
+    sum_changes(gradient,
+                [&](DualStep& step, std::int64_t i) { losses[static_cast<std::size_t>(i)] = step.differentiate(i); });
+    CompensatedSum loss;
+    for (const std::int64_t i : u_.counting) loss.add(losses[static_cast<std::size_t>(i)]);
+    return {loss.value(), space_.residual(gradient)};
+}
+
+// Adds the changes of the first n steps: item 0 to the pair rows, every other item to a share of the other rows.
+void DualAscent::add_changes(DualSpace::Sums to, std::size_t n, int item) {
     for (std::size_t j = 0; j < n; ++j) {
         if (item == 0) {
-            steps_[j].add_to_pairs();
+            steps_[j].add_to_pairs(to);
         } else {
             const auto share = static_cast<std::size_t>(item) - 1;
-            steps_[j].add_to_Z(shares_[share], shares_[share + 1]);
+            steps_[j].add_to_rows(to, shares_[share], shares_[share + 1]);
         }
     }
 }

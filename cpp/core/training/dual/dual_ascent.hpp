@@ -55,6 +55,13 @@ class DualAscent {
 
     DualSpace::Weights weights() const { return space_.weights(); }
 
+    // The loss at these weights, and the sum of |smallest subgradient| over all features of the model. Ends the ascent:
+    // frees the distributions.
+    struct Optimality {
+        double loss, residual;
+    };
+    Optimality finish(const FeatureSet& features, std::span<const double> w);
+
     // From now on, pair probabilities are stored in double precision.
     void use_doubles() { u_.use_doubles(); }
 
@@ -65,7 +72,9 @@ class DualAscent {
 
    private:
     std::size_t run_batches(std::span<const std::int64_t> sequences);
-    void add_to_Z(std::size_t n, int item);
+    void add_changes(DualSpace::Sums to, std::size_t n, int item);
+    template <class Change>
+    void sum_changes(DualSpace::Sums to, Change change);
 
     DualSpace space_;
     DualDistributions u_;

@@ -77,6 +77,12 @@ void DualDistributions::use_doubles() {
     floats_ = {};
 }
 
+void DualDistributions::free() {
+    node_values = {};
+    floats_ = {};
+    doubles_ = {};
+}
+
 std::vector<double> DualDistributions::all_pairs() const {
     if (has_doubles()) return {doubles_.data(), doubles_.data() + doubles_.size()};
     return {floats_.data(), floats_.data() + floats_.size()};

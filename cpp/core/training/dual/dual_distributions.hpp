@@ -38,6 +38,7 @@ class DualDistributions {
     void write_pairs(std::int64_t i, const double* from);
     const float* prefetched_pairs(std::int64_t i) const;  // their address, as float or double, for prefetching
     void use_doubles();
+    void free();  // frees all probabilities; no step follows
     bool has_doubles() const { return doubles_.size() > 0; }
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
     std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }

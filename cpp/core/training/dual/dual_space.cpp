@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/lanes.hpp"
 #include "core/base/parallel.hpp"
@@ -162,6 +163,28 @@ double DualSpace::conjugate_of_G(double s) const {
     double square = 0.0;
     for_each_place([&](std::size_t at) { square += attributes_at(at) * std::pow(excess(s * z_of(at)), 2); });
     return square / (2.0 * rho2);
+}
+
+double DualSpace::residual(Sums g) {
+    const auto Y = static_cast<std::size_t>(n_labels), Yp = static_cast<std::size_t>(stride);
+    const auto at_feature = [&](std::size_t at, double slope) {
+        const double theta = theta_of(at);
+        const double smallest = theta == 0.0 ? excess(slope) : slope + rho2 * theta + std::copysign(rho1, theta);
+        return attributes_at(at) * std::fabs(smallest);
+    };
+    std::vector<double> of_block(n_blocks(), 0.0);
+    each_block([&](std::size_t block, std::size_t first, std::size_t end) {
+        for (std::size_t r = first; r < end; ++r) {
+            for (std::size_t y = 0; y < Y; ++y) of_block[block] += at_feature(r * Yp + y, g.rows[r * Yp + y]);
+        }
+        if (block + 1 < n_blocks()) return;
+        for (std::size_t r = 0; r < pair_attribute.size(); ++r) {
+            for (std::size_t k = r * pairs; k < r * pairs + LabelPairs(n_labels).size(); ++k) {
+                of_block[block] += at_feature(Z.size() + k, g.pairs[k]);
+            }
+        }
+    });
+    return std::accumulate(of_block.begin(), of_block.end(), 0.0);
 }
 
 DualSpace::Weights DualSpace::weights() const {

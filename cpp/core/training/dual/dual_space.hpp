@@ -36,6 +36,13 @@ class DualSpace {
     static double occurrences(const Corpus& corpus);  // occurrences of unigram attributes at positions
 
     DualRows rows(std::int64_t i);
+
+    // Arrays to which changes are added: Z, or a gradient with the same layout.
+    struct Sums {
+        double *rows, *pairs;
+        std::uint8_t* active;
+    };
+    Sums sums() { return {Z.data(), Z_pairs.data(), active.data()}; }
     double excess(double z) const { return z > rho1 ? z - rho1 : z < -rho1 ? z + rho1 : 0.0; }
 
     // Omega(theta), and Omega*(-G) = sum S(G)^2 / (2 rho2) of the elastic net alone.
@@ -44,6 +51,9 @@ class DualSpace {
     };
     Penalty penalty() const;
     double conjugate_of_G(double s) const;  // the conjugate at s G, 0 <= s <= 1, if Z is G
+
+    // sum_k |smallest subgradient of P| over all features of the model, for the gradient g of the loss.
+    double residual(Sums g);
 
     // The features with nonzero weights, by ascending number, and their weights.
     struct Weights {

@@ -136,25 +136,40 @@ double DualStep::search(std::int64_t next) {
 }
 
 void DualStep::certify(std::int64_t i) {
-    const Corpus& corpus = space_.corpus;
     u_.make_consistent(i, u_pairs_);
     u_.entropy[static_cast<std::size_t>(i)] = u_.entropy_of(i, u_pairs_);
     i_ = i;
-    c_ = 1.0;
-    const auto Y = static_cast<std::size_t>(space_.n_labels), stride = static_cast<std::size_t>(space_.stride);
-    const auto length = static_cast<std::size_t>(corpus.length(i));
-    d_nodes_.assign(u_.nodes(i), u_.nodes(i) + length * stride);
+    at_.take(i);
+    d_nodes_.assign(u_.nodes(i), u_.nodes(i) + at_.length() * static_cast<std::size_t>(space_.stride));
     d_pairs_.assign(u_pairs_.begin(), u_pairs_.begin() + static_cast<long>(u_.n_pairs(i) + kLanes));
-    for (std::size_t t = 0; t < length; ++t) {
-        const std::int64_t position = corpus.offsets[i] + static_cast<std::int64_t>(t);
+    subtract_labels();
+}
+
+double DualStep::differentiate(std::int64_t i) {
+    i_ = i;
+    at_.forward(i);
+    at_.backward();
+    d_nodes_.assign(at_.p(), at_.p() + at_.length() * static_cast<std::size_t>(space_.stride));
+    u_pairs_.assign(u_.n_pairs(i) + kLanes, 0.0);
+    find_pair_differences();
+    subtract_labels();
+    return space_.corpus.weight(i) * (at_.log_z() - at_.score_of_labels());
+}
+
+// Subtracts the labels of the data from the probabilities in d_nodes_ and d_pairs_, and sums the rows of the result.
+void DualStep::subtract_labels() {
+    const Corpus& corpus = space_.corpus;
+    const auto Y = static_cast<std::size_t>(space_.n_labels), stride = static_cast<std::size_t>(space_.stride);
+    for (std::size_t t = 0; t < at_.length(); ++t) {
+        const std::int64_t position = at_.first() + static_cast<std::int64_t>(t);
         const auto y = static_cast<std::size_t>(corpus.labels[position]);
         d_nodes_[t * stride + y] -= 1.0;
         if (t > 0) d_pairs_[((t - 1) * Y + static_cast<std::size_t>(corpus.labels[position - 1])) * Y + y] -= 1.0;
     }
-    const DualRows rows = space_.rows(i);
+    c_ = 1.0;
+    const DualRows rows = space_.rows(i_);
     d_rows_.resize(std::max(d_rows_.size(), rows.n * stride));
-    kernels_.dual_differences(rows, d_nodes_.data(), corpus.weight(i), d_rows_.data());
-    at_.take(i);
+    kernels_.dual_differences(rows, d_nodes_.data(), corpus.weight(i_), d_rows_.data());
     at_.sum_pairs(d_pairs_.data());
     at_.sum_by_row(d_nodes_.data(), d_own_);
     n_own_ = at_.pair_rows().size();
@@ -162,25 +177,27 @@ void DualStep::certify(std::int64_t i) {
         const std::size_t first = at_.pair_rows()[r] * space_.pairs;
         for (std::size_t j = 0; j < space_.pairs; ++j) {
             const double allowed = space_.allowed_pairs.empty() ? 1.0 : space_.allowed_pairs[first + j];
-            d_own_[r * space_.pairs + j] *= corpus.weight(i) * allowed;
+            d_own_[r * space_.pairs + j] *= corpus.weight(i_) * allowed;
         }
     }
 }
 
-void DualStep::add_to_Z(std::uint32_t first, std::uint32_t end) {
+void DualStep::add_to_rows(DualSpace::Sums to, std::uint32_t first, std::uint32_t end) {
     if (c_ == 0.0) return;
-    const DualRows rows = space_.rows(i_);
+    DualRows rows = space_.rows(i_);
+    rows.Z = to.rows;
+    rows.active = to.active;
     const auto place = [&](std::uint32_t row) {
         return static_cast<std::size_t>(std::lower_bound(rows.row, rows.row + rows.n, row) - rows.row);
     };
     kernels_.dual_add(rows, d_rows_.data(), c_, place(first), place(end));
 }
 
-void DualStep::add_to_pairs() {
+void DualStep::add_to_pairs(DualSpace::Sums to) {
     if (c_ == 0.0) return;
     for (std::size_t r = 0; r < n_own_; ++r) {
         kernels_.axpy(c_, d_own_.data() + r * space_.pairs, static_cast<int>(space_.pairs),
-                      space_.Z_pairs.data() + at_.pair_rows()[r] * space_.pairs);
+                      to.pairs + at_.pair_rows()[r] * space_.pairs);
     }
 }
 

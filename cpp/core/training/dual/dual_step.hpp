@@ -35,17 +35,20 @@ class DualStep {
     Values find_gap(std::int64_t i);
     // Sets u_i to the model's distribution.
     void take_model(std::int64_t i);
-    // Makes u_i consistent, computes its entropy, and sets the change of Z to w_i (E_{u_i} F - F_i), whose sum over all
+    // Makes u_i consistent, computes its entropy, and sets the change to w_i (E_{u_i} F - F_i), whose sum over all
     // sequences is G. Does not take a step.
     void certify(std::int64_t i);
-    // Adds the change to the rows first <= r < end of Z, and to the pair rows.
-    void add_to_Z(std::uint32_t first, std::uint32_t end);
-    void add_to_pairs();
+    // Sets the change to w_i (E_{p_i} F - F_i), the gradient of the loss of sequence i. Returns that loss.
+    double differentiate(std::int64_t i);
+    // Adds the change, times c, to the rows first <= r < end of `to`, and to its pair rows.
+    void add_to_rows(DualSpace::Sums to, std::uint32_t first, std::uint32_t end);
+    void add_to_pairs(DualSpace::Sums to);
 
    private:
     void find_direction();
     void find_pair_differences();
     void find_rows();
+    void subtract_labels();
     double search(std::int64_t next);
 
     DualSpace& space_;

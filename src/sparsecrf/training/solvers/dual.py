@@ -109,6 +109,12 @@ class Dual:
         """Free the memory; no step follows."""
         self.ascent = None
 
+    def finish(self, known: WorkingSet, w: Floats) -> tuple[float, float]:
+        ascent = self.ascent or self._make()
+        self.forget()
+        loss, residual = ascent.finish(known.feature_set, w)
+        return loss, residual
+
     def state(self) -> Arrays:
         if self.ascent is None:
             return {}

@@ -108,6 +108,9 @@ class Certifying(Protocol):
     def certify(self) -> float:
         """The lower bound without accumulated rounding errors."""
 
+    def finish(self, known: WorkingSet, w: Floats) -> tuple[float, float]:
+        """The loss at these weights, and the sum of |smallest subgradient| over all features. No step follows."""
+
 
 @dataclass(frozen=True)
 class SolverKind:

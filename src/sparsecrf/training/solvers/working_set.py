@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -239,30 +239,21 @@ class Run:
         """The point to return, with a certificate that is as tight as possible unless time is up."""
         assert self.stopped_by is not None
         self.head = None
-        if isinstance(self.solver, Certifying):
-            self.bound.of_solver = self.solver.certify()
-        self.solver.forget()  # free its pairs before the certificate, which is the peak of memory use
         in_time = self.stopped_by not in ("time_limit", "interrupt")
         best = self._best()
+        if isinstance(self.solver, Certifying):
+            return self._result_with_bound(self.solver, point, best, in_time)
+        self.solver.forget()  # free its pairs before the certificate, which is the peak of memory use
         if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
-            known = self.objective.working_set(best.numbers)
-            loss = best.value - self.objective.penalty_on(known).value(best.w)
-            point, found = Point(known, best.w, loss, np.full(known.size, np.nan)), None
+            point, found = self._unseen(best), None
         elif best is not None:
             point, found = point_at(self.objective, best.numbers, best.w), None
-        elif isinstance(self.solver, Certifying) and (in_time or self._time_to_screen()):
-            found = None
-            if self.objective.penalty.threshold == 0:  # else the gradient comes from screening
-                point = Point(point.known, point.w, *self.objective.loss_grad(point.known, point.w))
         value = self._value(point)
-        if (found is None or found.kkt is None) and not (in_time or self._time_to_screen()):
+        if found is None and not (in_time or self._time_to_screen()):
             found = self._uncertified(value)
         elif found is None:
             try:
-                tighten = in_time and self.stopping.certify and not isinstance(self.solver, Certifying)
-                point, found = self._screen(point, tighten=tighten)
-                if isinstance(self.solver, Certifying):
-                    value = self._value(point)
+                point, found = self._screen(point, tighten=in_time and self.stopping.certify)
             except OutOfTime:
                 found = self._uncertified(value)
         elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened
@@ -270,10 +261,31 @@ class Run:
         # The estimate refers to the lowest objective, but the returned point may be the one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
         left = min(higher + remaining(self.values) + found.promise, found.gap)
-        if isinstance(self.solver, Certifying):  # its objective does not decrease steadily
-            left = found.gap
         assert found.kkt is not None
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
+
+    def _result_with_bound(self, solver: Certifying, point: Point, best: Best | Lowest | None, in_time: bool) -> Result:
+        """`_result` for a solver with its own lower bound. Its objective does not decrease steadily, so the gap also
+        serves as the estimate."""
+        assert self.stopped_by is not None
+        self.bound.of_solver = solver.certify()
+        if best is not None:
+            point = self._unseen(best)
+        kkt = np.inf
+        if in_time or self._time_to_screen() or np.isnan(point.loss):
+            loss, residual = solver.finish(point.known, point.w)
+            point, kkt = replace(point, loss=loss), self._relative(residual)
+        value = self._value(point)
+        gap = max(0.0, self.bound.gap_of(value))
+        return Result(point, value, kkt, gap, gap, self.stopped_by, self.history)
+
+    def _unseen(self, best: Best | Lowest) -> Point:
+        """The point with these weights, without a gradient; without a loss, too, unless the objective is known."""
+        known = self.objective.working_set(best.numbers)
+        loss = np.nan
+        if isinstance(best, Lowest):
+            loss = best.value - self.objective.penalty_on(known).value(best.w)
+        return Point(known, best.w, loss, np.full(known.size, np.nan))
 
     def _uncertified(self, value: float) -> _Certificate:
         """The certificate without a screening."""
@@ -332,7 +344,9 @@ class Run:
 
     def _relative_kkt(self, point: Point) -> float:
         """The relative KKT residual over the working set only, which is at most the residual over all features."""
-        residual = float(np.abs(self.objective.penalty_on(point.known).subgradient(point.w, point.g)).sum())
+        return self._relative(float(np.abs(self.objective.penalty_on(point.known).subgradient(point.w, point.g)).sum()))
+
+    def _relative(self, residual: float) -> float:
         return residual / self.residual_at_zero if self.residual_at_zero > 0 else residual
 
     def _screen(self, point: Point, *, tighten: bool = False) -> tuple[Point, _Certificate]:
