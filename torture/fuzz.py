@@ -130,7 +130,7 @@ def _mutate_content(data: bytes, longest: int, seed: int) -> bytes:
     kind = "sparsecrf checkpoint" if b"sparsecrf checkpoint" in data else "sparsecrf model"
     versions = (VERSION,) if kind.endswith("checkpoint") else (1, 2, 3)
     try:
-        metadata, arrays = unpack(memoryview(bytes(data)), "input", kind, *versions)
+        metadata, arrays = unpack(bytes(data), "input", kind, *versions)
     except InputError:
         return bytes(atheris.Mutate(data, longest))
     described = {name: text for name, text in metadata.items() if name not in ("format", "version")}

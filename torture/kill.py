@@ -65,7 +65,7 @@ def training(directory: Path, kills: int, seed: int = 0, sentences: int = 150) -
             checkpoint = folder / "run"
             try:
                 if checkpoint.exists():
-                    unpack(memoryview(checkpoint.read_bytes()), "checkpoint", FORMAT, VERSION)
+                    unpack(checkpoint.read_bytes(), "checkpoint", FORMAT, VERSION)
                     resumed += not finished
                 if (folder / "model").exists():
                     Model.load(folder / "model")

@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -193,25 +193,12 @@ def corpus_of_checkpoint() -> Any:
     return Vocabulary(bigrams="all").encode(X, y, grow=True)
 
 
-class _AnyDigest:
-    """Equal to every digest."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __ne__(self, other: object) -> bool:
-        return False
-
-    def __hash__(self) -> int:
-        return 0
-
-
 class _any_digest:
     """In this context, every digest is accepted."""
 
     def __enter__(self) -> None:
-        self.before = container._digest
-        container._digest = lambda metadata, arrays: _AnyDigest()  # type: ignore[assignment,return-value]
+        self.before = container.read_container
+        container.read_container = partial(self.before, check_digest=False)
 
     def __exit__(self, *_: object) -> None:
-        container._digest = self.before
+        container.read_container = self.before

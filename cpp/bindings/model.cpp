@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "core/base/file_memory.hpp"
+#include "core/model/container.hpp"
 #include "core/model/model.hpp"
 #include "module.hpp"
 #include "tokens.hpp"
@@ -37,6 +38,26 @@ ModelParts open(const std::filesystem::path& path, const std::string& source) {
 ModelParts from_bytes(const nb::bytes& content, const std::string& source) {
     const WithoutGil unlocked;
     return read_model(std::as_bytes(std::span(content.c_str(), content.size())), source);
+}
+
+// Metadata and arrays of a file: each array as its type, its shape and its place in the file, so that Python can look at
+// the content without a copy.
+nb::tuple read(const nb::bytes& content, const std::string& source, const std::string& format,
+               const std::vector<int>& versions, bool check_digest) {
+    const std::span<const std::byte> file = std::as_bytes(std::span(content.c_str(), content.size()));
+    Container found;
+    {
+        const WithoutGil unlocked;
+        found = read_container(file, source, format, versions, check_digest ? Check::everything : Check::structure);
+    }
+    nb::dict arrays;
+    for (const auto& [name, array] : found.arrays) {
+        const auto begin = static_cast<std::size_t>(array.data.data() - file.data());
+        const nb::tuple shape(nb::cast(array.shape));
+        arrays[nb::str(name.data(), name.size())] =
+            nb::make_tuple(array.dtype, shape, begin, begin + array.data.size());
+    }
+    return nb::make_tuple(found.metadata, arrays);
 }
 
 std::vector<std::int64_t> read_all(TokenEncoder& encoder, nb::handle sequences) {
@@ -166,6 +187,14 @@ void bind_labelling(nb::module_& m) {
 
 void bind_model(nb::module_& m) {
     bind_labelling(m);
+    m.def(
+        "read_container", &read, nb::arg("content"), nb::arg("source"), nb::arg("format"), nb::arg("versions"),
+        nb::arg("check_digest") = true,
+        nb::sig("def read_container(content: bytes, source: str, format: str, versions: Sequence[int], "
+                "check_digest: bool = True) -> "
+                "tuple[dict[str, str], dict[str, tuple[str, tuple[int, ...], int, int]]]"),
+        "Metadata and arrays of a file (cpp/core/model/container.hpp), checked. For each array: dtype, shape, and the "
+        "offsets where it begins and ends.");
     nb::class_<ModelParts>(m, "ModelParts", "The content of a model file. The template is in the metadata.")
         .def_static("open", &open, nb::arg("path"), nb::arg("source"),
                     nb::sig("def open(path: str, source: str) -> ModelParts"))

@@ -167,7 +167,7 @@ def test_named_resources(functions, tmp_path):
 def test_python_and_c_unpack_alike(functions, tmp_path):
     """Content packed in all ways that zlib has, and damaged."""
     model, rng = with_resources(tmp_path, store=True), random.Random(5)
-    metadata, arrays = unpack(memoryview(model.to_bytes()), "good", FORMAT, VERSION)
+    metadata, arrays = unpack(model.to_bytes(), "good", FORMAT, VERSION)
     good = {name: np.array(array.data) for name, array in arrays.items()}
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     record = json.loads(kept["template"])
@@ -383,7 +383,7 @@ def test_python_and_c_refuse_the_same_compact_files(functions, chunker):
 
 
 def assert_refuse_alike(functions, content, version, changes):
-    metadata, arrays = unpack(memoryview(content), "good", FORMAT, version)
+    metadata, arrays = unpack(content, "good", FORMAT, version)
     good = {name: np.array(array.data) for name, array in arrays.items()}
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     for change in changes:

@@ -206,7 +206,7 @@ def test_other_mistakes():
         CRF(template=Recipe(vectors_scale=0)).fit(X, LABELLED, dense=VECTORS)
     with pytest.raises(InputError, match="text files need a model that contains word vectors"):
         crf.model_.label_text(b"N\ta\n", "text")
-    metadata, arrays = unpack(memoryview(crf.model_.to_bytes()), "good", FORMAT, VERSION)
+    metadata, arrays = unpack(crf.model_.to_bytes(), "good", FORMAT, VERSION)
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     kept["dense"] = '{"mean": [1.0], "scale": []}'
     with pytest.raises(InputError, match=r"expected mean.*scale.*dense.*dense.*found"):

@@ -217,7 +217,7 @@ def test_a_wrong_instruction_set_is_one_line():
 
 def checkpoint(path, spoil):
     fit(corpus_of_checkpoint(), rho1=0.1, max_iter=4, tol=0.0, checkpoint=path, threads=1)
-    metadata, found = unpack(memoryview(path.read_bytes()), "run", FORMAT, VERSION)
+    metadata, found = unpack(path.read_bytes(), "run", FORMAT, VERSION)
     state = json.loads(metadata["state"])
     arrays = {name: np.array(array.data).reshape(array.shape) for name, array in found.items()}
     spoil(state, arrays)

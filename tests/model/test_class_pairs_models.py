@@ -129,7 +129,7 @@ def test_what_does_not_go_together():
 
 def test_a_file_with_other_classes_is_refused():
     crf, _, _ = trained()
-    metadata, arrays = unpack(memoryview(crf.model_.to_bytes()), "good", FORMAT, VERSION)
+    metadata, arrays = unpack(crf.model_.to_bytes(), "good", FORMAT, VERSION)
     good = {name: np.array(array.data) for name, array in arrays.items()}
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     for classes in ([0, 5, 5, 8], [0, 8, 5, 8, 8], [0, 5, 5, 8, "8"], "x"):

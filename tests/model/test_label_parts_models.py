@@ -154,7 +154,7 @@ def test_bad_parts_in_a_file():
 
     crf, *_ = trained()
     data = crf.model_.to_bytes()
-    metadata, arrays = unpack(memoryview(data), "model", "sparsecrf model", 1)
+    metadata, arrays = unpack(data, "model", "sparsecrf model", 1)
     for bad in ({"names": ["N"]}, {"names": [1], "of_labels": [[]] * 5}, {"names": ["N"], "of_labels": [[3]] * 5}):
         told = {**metadata, "parts": json.dumps(bad)}
         told = {name: value for name, value in told.items() if name not in ("format", "version", "sha256")}

@@ -36,7 +36,7 @@ def model():
 
 def parts(model):
     """Metadata and arrays of the model's file, free to be changed."""
-    metadata, arrays = unpack(memoryview(model.to_bytes()), "good", FORMAT, VERSION)
+    metadata, arrays = unpack(model.to_bytes(), "good", FORMAT, VERSION)
     for name in ("format", "version"):
         del metadata[name]
     return metadata, {name: np.array(array.data).reshape(array.shape) for name, array in arrays.items()}

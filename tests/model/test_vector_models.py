@@ -141,7 +141,7 @@ def test_mistakes_in_python(glove):
 @pytest.mark.parametrize("record", [{"column": 0}, {"column": 0, "window": 11}, {"column": "0", "window": 0}])
 def test_records_that_make_no_sense(record, glove):
     content = CRF(vectors=glove, rho1=0.02).fit(X, Y).model_.to_bytes()
-    metadata, arrays = unpack(memoryview(content), "good", FORMAT, VERSION)
+    metadata, arrays = unpack(content, "good", FORMAT, VERSION)
     kept = {name: text for name, text in metadata.items() if name not in ("format", "version")}
     kept["vectors"] = json.dumps(record)
     arrays = {name: np.array(array.data).reshape(array.shape) for name, array in arrays.items()}

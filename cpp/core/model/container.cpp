@@ -68,7 +68,7 @@ std::map<std::string, std::string> read_metadata(const Json& header, const std::
 }
 
 void check_format(const std::map<std::string, std::string>& metadata, const std::string& source,
-                  std::string_view format, std::initializer_list<int> versions) {
+                  std::string_view format, const std::vector<int>& versions) {
     const auto named = metadata.find("format");
     if (named == metadata.end() || named->second != format) {
         const std::string found = named == metadata.end() ? "another kind of file" : named->second;
@@ -198,7 +198,7 @@ std::span<const std::byte> Container::checked(const std::string& name, std::stri
 }
 
 Container read_container(std::span<const std::byte> file, std::string source, std::string_view format,
-                         std::initializer_list<int> versions, Check check) {
+                         const std::vector<int>& versions, Check check) {
     const Header header = read_header(file, source, format);
     Container made{read_metadata(header.json, source), {}, std::move(source)};
     check_format(made.metadata, made.source, format, versions);

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -45,6 +44,6 @@ enum class Check { everything, structure };
 // Parses `file`, which must be aligned to 8 bytes and outlive the result. Throws InputError unless it is a complete
 // file of this format in one of these versions.
 Container read_container(std::span<const std::byte> file, std::string source, std::string_view format,
-                         std::initializer_list<int> versions, Check check = Check::everything);
+                         const std::vector<int>& versions, Check check = Check::everything);
 
 }  // namespace sparsecrf

@@ -235,7 +235,7 @@ def _read_vocabulary(file: Path, entries: Mapping[str, Any], empty: Vocabulary) 
         raise InputError(f"{file}: expected labels and attributes, found no file") from None
     if hashlib.sha256(content).hexdigest() != entries["vocabulary"]:
         raise InputError(f"{file}: expected content with digest {entries['vocabulary']}, found damaged content")
-    _, arrays = unpack(memoryview(content), str(file), _VOCABULARY_FORMAT, VERSION)
+    _, arrays = unpack(content, str(file), _VOCABULARY_FORMAT, VERSION)
     if arrays.keys() != (expected := names(empty.labels, empty.attributes).keys()):
         raise InputError(f"{file}: expected the arrays {sorted(expected)}, found {sorted(arrays)!r:.200}")
     tables = {name: strings(arrays, name, str(file)) for name in ("labels", "attributes")}

@@ -103,7 +103,7 @@ class Checkpoint:
         """The state in the file; None if there is no file yet."""
         if not self.path.exists():
             return None
-        metadata, found = unpack(memoryview(self.path.read_bytes()), str(self.path), FORMAT, VERSION)
+        metadata, found = unpack(self.path.read_bytes(), str(self.path), FORMAT, VERSION)
         try:
             run, state = json.loads(metadata["run"]), json.loads(metadata["state"])
             # Copies: a solver may write to its arrays.

@@ -30,15 +30,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 class Level(NamedTuple):
     """Disjoint groups of some cells."""
 
-    cells: Places  #: [n] the indices of the cells that are in a group, in ascending order
-    group: Places  #: [n] the group of each cell, numbered from 0
+    cells: Numbers  #: [n] the indices of the cells that are in a group, in ascending order
+    group: Numbers  #: [n] the group of each cell, numbered from 0
     eta: Floats  #: [groups] the weights
 
     def norms(self, w: Floats) -> Floats:
@@ -68,7 +67,7 @@ class Forest(NamedTuple):
     levels: tuple[Level, ...]
 
     @classmethod
-    def of(cls, groups: Sequence[Places], weights: Sequence[Floats]) -> Forest:
+    def of(cls, groups: Sequence[Numbers], weights: Sequence[Floats]) -> Forest:
         """Build a forest from the group of each cell [K] at every level (-1 if none; fine to coarse) and the weights of
         groups."""
         made = []

@@ -21,8 +21,9 @@ from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_groups import by_line, by_prefix
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats
 from sparsecrf.training.group_penalty import GroupPenalty
-from sparsecrf.training.penalty import Floats, PenaltyKind, Strengths
+from sparsecrf.training.penalty import PenaltyKind, Strengths
 
 Keys = NDArray[np.int64]
 

@@ -35,9 +35,8 @@ from sparsecrf.compatibility import Capabilities, Trait
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
