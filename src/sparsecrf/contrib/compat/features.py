@@ -9,13 +9,12 @@ feature, and an attribute whose values add up to less than 0 does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sparsecrf._core import Corpus, FeatureSet, Oracle
 from sparsecrf.encoding.numbering import Numbering
-
-if TYPE_CHECKING:
-    from sparsecrf.training.feature_sets import Floats, Numbers
+from sparsecrf.lazy import np
+from sparsecrf.training.feature_sets import Floats, Numbers
 
 
 class Features(NamedTuple):
@@ -36,8 +35,6 @@ def crfsuite_features(
 ) -> Features:
     """The features of a corpus. `bias` is the attribute of the transitions. `listed`: list features even if all are
     possible."""
-    import numpy as np
-
     # Counted in the core, which copies no occurrences: NumPy's tables would need more memory than training.
     found = FeatureSet.observed(corpus, zeros=True)
     numbers, counts = found.numbers, Oracle(corpus, threads=1).counts(found)
@@ -59,8 +56,6 @@ def crfsuite_features(
 
 def _counts_at(every: Numbers, cells: Numbers, counts: Floats) -> Floats:
     """The counts of all cells in `every`; 0 for cells that are not in `cells`."""
-    import numpy as np
-
     wide = np.zeros(len(every))
     wide[np.searchsorted(every, cells)] = counts
     return wide

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from sparsecrf._core import Corpus, Encoder, InputError
 from sparsecrf.contrib.compat.errors import WrongType
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
+from sparsecrf.lazy import np
 
 Encoded = TypeVar("Encoded")
 
@@ -155,8 +156,6 @@ class Data:
 
     def split(self, holdout: int) -> tuple[Corpus | None, Corpus | None]:
         """The sequences to train on, and the sequences of the group `holdout`; None for an empty part."""
-        import numpy as np
-
         if len(self._groups) > (0 if self._corpus is None else self._corpus.n_sequences):
             new = self._encoder.build()
             self._corpus = new if self._corpus is None else _joined(self._corpus, new)
@@ -171,8 +170,6 @@ class Data:
 def _joined(first: Corpus, second: Corpus) -> Corpus:
     """One corpus with the sequences of both; the second vocabulary extends the first. Neither corpus has sequence
     weights."""
-    import numpy as np
-
     a, b = first.to_arrays(), second.to_arrays()
     arrays = {name: np.concatenate([a[name], b[name]]) for name in ("lengths", "labels")}
     for kind in ("unigram", "bigram"):

@@ -6,12 +6,11 @@ import contextlib
 import os
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.contrib.convert.crfsuite_write import to_binary
+from sparsecrf.model import Model
 
 _DATA = "__FILE_RESOURCE_DATA__"  # the content of the file in pickles of sklearn-crfsuite
 
@@ -64,8 +63,6 @@ class FileResource:
     def content(self) -> bytes | None:
         """The content of the temporary file; None for a named file."""
         if self._content is None and self._model is not None:
-            from sparsecrf.contrib.convert.crfsuite_write import to_binary
-
             self._content = to_binary(self._model)
         return self._content
 

@@ -7,12 +7,10 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from sparsecrf.contrib import compat
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 #: The original packages, and the names of theirs that `compat` provides.
 _PACKAGES = {

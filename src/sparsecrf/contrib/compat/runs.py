@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsecrf._core import Corpus, FeatureSet, Online
 from sparsecrf.contrib.compat.features import Features
 from sparsecrf.contrib.compat.params import Settings
 from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
 from sparsecrf.training import fit
 from sparsecrf.training.data import TrainingData
+from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.solvers import SOLVERS
 from sparsecrf.training.solvers.choosing import choose_solver
-
-if TYPE_CHECKING:
-    from sparsecrf.training.feature_sets import Floats, Numbers
-    from sparsecrf.training.solvers.solver import Point
-
+from sparsecrf.training.solvers.solver import Point
 
 # Features that enter at a screening need a few iterations to take effect.
 _AFTER_SCREENING = 5
@@ -61,10 +60,6 @@ class Found(NamedTuple):
 
 def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, each: Each) -> Found:
     """`lbfgs` and `l2sgd`: minimises CRFsuite's objective with sparsecrf's solvers."""
-    from dataclasses import replace
-
-    import numpy as np
-
     stagnation = Stagnation(chosen.period, chosen.delta_share * chosen.delta)
     at: list[Point] = []
     began = time.perf_counter()
@@ -136,8 +131,6 @@ def learn_from_mistakes(
     corpus: Corpus, features: Features, algorithm: str, values: Mapping[str, Any], each: Each
 ) -> Found:
     """One pass over the data per iteration, until the mean loss is below `epsilon`."""
-    import numpy as np
-
     numbers = features.numbers
     assert numbers is not None
     space = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers)

@@ -6,17 +6,13 @@ import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import Chain, Corpus, CrfsuiteModel, InputError, StringTable
 from sparsecrf.contrib.compat.itemsequence import encoded, tokens
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
+from sparsecrf.lazy import NDArray, np
 from sparsecrf.model import Model
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: Looking up one name in the file takes as long as reading this many names when loading the whole file.
 _NAMES_A_LOOKUP = 16
@@ -205,8 +201,6 @@ class Tagger:
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """P(labels | sequence) for the sequence that was set."""
-        import numpy as np
-
         self._labels()
         self._encode()
         ids = np.array([self._label_id(y) for y in yseq], dtype=np.int32)

@@ -15,27 +15,21 @@ from sparsecrf.contrib.compat.itemsequence import Data
 from sparsecrf.contrib.compat.params import ALGORITHMS, Option, name_of, settings
 from sparsecrf.contrib.compat.runs import RULES, Found, learn_from_mistakes, maximise_likelihood
 from sparsecrf.contrib.compat.training_log import TrainLogParser
+from sparsecrf.contrib.convert.crfsuite_write import to_binary
 from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
+from sparsecrf.files.atomic import write_atomically
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
+from sparsecrf.training.feature_sets import Floats, Numbers
 from sparsecrf.training.heldout import best_labels
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from sparsecrf.training.feature_sets import Floats, Numbers
-
-
-def _crfsuite_file(model: Model | None) -> bytes:
-    from sparsecrf.contrib.convert.crfsuite_write import to_binary
-
-    return to_binary(model)
-
 
 def _without_weights(vocabulary: Vocabulary) -> Model | None:
     """The model trained on no data, with the labels of the holdout group. None if there are no labels, since only
     CRFsuite can represent a model without labels."""
-    import numpy as np
-
     if not len(vocabulary.labels):
         return None
     none = FeatureSet.from_numbers(len(vocabulary.labels), len(vocabulary.attributes), np.empty(0, dtype=np.int64))
@@ -43,7 +37,7 @@ def _without_weights(vocabulary: Vocabulary) -> Model | None:
 
 
 #: The content of a model's file, by format.
-FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "crfsuite": _crfsuite_file}
+FORMATS: dict[str, Callable[[Model], bytes]] = {"sparsecrf": Model.to_bytes, "crfsuite": to_binary}
 
 
 class BaseTrainer:
@@ -178,8 +172,6 @@ class BaseTrainer:
         )
 
     def _store(self, model: Model | None, path: str | os.PathLike[str], format: str, n_features: int) -> None:
-        from sparsecrf.files.atomic import write_atomically
-
         began = time.perf_counter()
         self.model = None
         if model is not None:
@@ -187,7 +179,7 @@ class BaseTrainer:
                 model.to_bytes()
             )  # its vocabulary does not grow with the vocabulary of the training data
         if os.fspath(path):
-            write_atomically(path, _crfsuite_file(None) if model is None else FORMATS[format](model))
+            write_atomically(path, to_binary(None) if model is None else FORMATS[format](model))
         n_labels, attributes = len(self._data.vocabulary.labels), self._data.vocabulary.attributes
         used = set() if self.model is None else set(self.model.features.unigram_attribute.tolist())
         active = {

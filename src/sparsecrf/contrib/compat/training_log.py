@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from sparsecrf.lazy import np
+
 
 class LabelScore(NamedTuple):
     """Counts for one label in the holdout group: tokens with this label in both the model's output and the data, in the
@@ -271,8 +273,6 @@ def _parameter(name: str, value: Any) -> str:
 
 def holdout_scores(labels: Sequence[str], offsets: Any, gold: Any, found: Any) -> dict[str, Any]:
     """Compare the predicted labels (ids of all tokens) with the labels of the data; sequences begin at offsets."""
-    import numpy as np
-
     Y, right = len(labels), gold == found
     counts = (np.bincount(gold[right], minlength=Y), np.bincount(found, minlength=Y), np.bincount(gold, minlength=Y))
     scores = {label: _score(*map(int, row)) for label, *row in zip(labels, *counts, strict=True)}

@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from sparsecrf._core import InputError
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.template_lines import Line
-    from sparsecrf.model import Model
+from sparsecrf.contrib.convert.crfsuite import as_written
+from sparsecrf.contrib.convert.importing import assemble
+from sparsecrf.encoding.template import Template
+from sparsecrf.encoding.template_lines import Line, lines_of
+from sparsecrf.lazy import np
+from sparsecrf.model import Model
 
 
 def attach_template(
@@ -28,13 +28,6 @@ def attach_template(
     the program uses the attribute BOS where the line `Uw[-1]:%x[-1,0]` finds no word. An attribute that no line can
     generate is an error.
     """
-    import numpy as np
-
-    from sparsecrf.contrib.convert.crfsuite import as_written
-    from sparsecrf.contrib.convert.foreign import assemble
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.encoding.template_lines import lines_of
-
     if model.template is not None:
         raise InputError("template: this model already has a template")
     lines = Template.of(template)

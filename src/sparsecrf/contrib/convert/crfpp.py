@@ -20,9 +20,11 @@ from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.convert.exporting import Tool, exported
-from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
+from sparsecrf.contrib.convert.importing import assemble, number_of, text_of
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_lines import Line, lines_of
 from sparsecrf.files.charset import UTF8_TEXT, Charset
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
 
 _TOOL = Tool("CRF++", boundary="crf++", before="_B-1", unigram="U", bigram="B", has_both=False)
@@ -33,8 +35,6 @@ _MOST_WEIGHTS = 2**31 - 1
 
 def from_text(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """Read a model in the text format."""
-    import numpy as np
-
     parts = _parts(text_of(data, source, charset).replace("\r\n", "\n").split("\n"), source)
     (_, header), (_, labels), (_, lines), (at_names, names), (at_weights, weights) = parts
     cost_factor, n = _header(header, source)
@@ -58,10 +58,6 @@ def model_of(
     source: str, labels: Sequence[str], lines: Sequence[str], attributes: Sequence[str], first: Sequence[int], w: Any
 ) -> Model:
     """Make a model. `lines`: the template; `first[k]`: the index in `w` of the first weight of attribute k."""
-    import numpy as np
-
-    from sparsecrf.encoding.template import Template
-
     Y = len(labels)
     taken = sum(_size(name, Y) for name in attributes)
     if taken > len(w):  # without this check, a small file could request any amount of memory
@@ -121,8 +117,6 @@ def _is_whole(text: str, digits: int = 19) -> bool:
 
 def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     """The content of a text model. `crf_learn -C TEXT BINARY` converts it to the file that crf_test reads."""
-    import numpy as np
-
     if model.template is not None:
         _check_macros(lines_of(model.template))
     made, Y = exported(model, _TOOL), len(model.labels)

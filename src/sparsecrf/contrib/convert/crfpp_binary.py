@@ -19,8 +19,9 @@ from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.convert.crfpp import fits, model_of
-from sparsecrf.contrib.convert.foreign import text_of
+from sparsecrf.contrib.convert.importing import text_of
 from sparsecrf.files.charset import UTF8_TEXT, Charset
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
 
 _HEADER = struct.Struct("<IidIII")
@@ -36,8 +37,6 @@ def is_binary(data: bytes) -> bool:
 
 def from_binary(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """Read a model in the binary format."""
-    import numpy as np
-
     if len(data) < _HEADER.size:
         raise InputError(f"{source}: expected a model of CRF++, found {len(data)} bytes")
     _, _, cost_factor, n, _, trie_size = _HEADER.unpack_from(data)
@@ -81,8 +80,6 @@ def _strings(data: bytes, at: int, where: str, charset: Charset) -> tuple[list[s
 
 def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     """The names of a trie with their numbers, in the order of their bytes."""
-    import numpy as np
-
     if not len(check):
         return
     place = np.argsort(check, kind="stable")  # adjacent children

@@ -19,8 +19,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sparsecrf._core import CrfsuiteModel, InputError
-from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
+from sparsecrf.contrib.convert.importing import assemble, number_of, text_of
 from sparsecrf.encoding.vocabulary import BIAS
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
 from sparsecrf.model.file import Parts
 
@@ -110,8 +111,6 @@ class Written(NamedTuple):
 
 def as_written(model: Model) -> Written:
     """A model in the form of CRFsuite's files; raises for anything they cannot express."""
-    import numpy as np
-
     if model.dense is not None:
         raise InputError("CRFsuite models cannot contain vectors, but this model does")
     small = model.without_parts().compacted()

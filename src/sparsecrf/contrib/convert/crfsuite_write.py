@@ -15,15 +15,12 @@ The hash is lookup3 of a string with the 0 at its end (`CrfsuiteModel.hash`).
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sparsecrf._core import CrfsuiteModel, InputError
 from sparsecrf.contrib.convert.crfsuite import BYTE_ORDER, CQDB, FEATURE, HEADER, Written, as_written, layout_of
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sparsecrf.model import Model
+from sparsecrf.lazy import np
+from sparsecrf.model import Model
 
 _TABLES = 256
 
@@ -31,8 +28,6 @@ _TABLES = 256
 def to_binary(model: Model | None) -> bytes:
     """The content of CRFsuite's model file. None means a model without labels, which is what CRFsuite trains without
     data."""
-    import numpy as np
-
     nothing = (np.empty(0, np.int64),) * 3
     written = Written([], [], nothing, nothing) if model is None else as_written(model)
     labels, attributes, states, transitions = written
@@ -63,8 +58,6 @@ def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes
 
     `sources` contains the sources of the features first, first + 1, ..., in ascending order.
     """
-    import numpy as np
-
     empty = 2 if name == b"LFRF" else 0
     counts = np.bincount(sources, minlength=n)
     ends = np.cumsum(counts + 1)
@@ -81,8 +74,6 @@ def _references(name: bytes, sources: Any, first: int, n: int, at: int) -> bytes
 
 def _strings(names: list[str]) -> bytes:
     """A chunk of strings."""
-    import numpy as np
-
     encoded = [name.encode() + b"\0" for name in names]
     for name in encoded:
         if b"\0" in name[:-1]:
@@ -102,8 +93,6 @@ def _strings(names: list[str]) -> bytes:
 
 def _hash_tables(hashes: list[int], offsets: list[int], at: int) -> tuple[bytes, bytes]:
     """All hash tables, the first at byte `at` of the chunk, and the references to them."""
-    import numpy as np
-
     members: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
     for h, offset in zip(hashes, offsets, strict=True):
         members[h % _TABLES].append((h, offset))

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sparsecrf._core import InputError
+from sparsecrf._core import InputError, StringTable
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_lines import Line, Macro, lines_of
-
-if TYPE_CHECKING:
-    from sparsecrf._core import StringTable
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.model import Model
+from sparsecrf.lazy import np
+from sparsecrf.model import Model
 
 _START = ":start:"
 
@@ -56,8 +54,6 @@ class Exported:
 
 def exported(model: Model, tool: Tool) -> Exported:
     """The model for a tool. Raises an InputError that names what the tool cannot express."""
-    import numpy as np
-
     if model.template is None:
         raise InputError(
             f"{tool.name} models generate attributes from columns: expected a model with a template, found a model "
@@ -116,8 +112,6 @@ class _Ids:
 
     def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:
         """The new ids of these attributes, one for each entry."""
-        import numpy as np
-
         distinct, place = np.unique(attributes, return_inverse=True)
         return np.array([self._id(x, rename, start) for x in distinct.tolist()], dtype=np.int64)[place]
 

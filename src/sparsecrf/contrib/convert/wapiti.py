@@ -16,17 +16,16 @@ label first (b, *).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.convert.exporting import Tool, exported
-from sparsecrf.contrib.convert.foreign import assemble, number_of, text_of
+from sparsecrf.contrib.convert.importing import assemble, number_of, text_of
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_lines import lines_of
 from sparsecrf.files.charset import BYTES, UTF8_TEXT, Charset
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
 
 _MEMM, _CRF = 1, 2
 _TOOL = Tool("Wapiti", boundary="wapiti", before="_x-1", unigram="u", bigram="b", has_both=True)
@@ -70,8 +69,6 @@ class _Reader:
 
 def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
     """Read a model from the content of a model file."""
-    import numpy as np
-
     file = _Reader(data, source, charset)
     *kind, n_weights = file.line(rb"#mdl#(?:(\d{1,4})#)?(\d{1,18})", "#mdl#TYPE#NUMBER")
     if kind == [_MEMM]:
@@ -110,8 +107,6 @@ def from_model(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
 
 def _kinds(attributes: list[str], source: str) -> Any:
     """The first letter of each attribute, as a number."""
-    import numpy as np
-
     for name in attributes:
         if name[:1] not in ("u", "b", "*"):
             raise InputError(f"{source}: expected attributes that begin with u, b or *, found {name!r}")
@@ -120,8 +115,6 @@ def _kinds(attributes: list[str], source: str) -> Any:
 
 def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
     """The numbers and weights in the remaining lines of the file."""
-    import numpy as np
-
     lines = file.data[file.at :].split()
     if len(lines) != n:
         raise InputError(f"{file.source}: expected {n} weights, found {len(lines)}")
@@ -146,8 +139,6 @@ def _template(lines: list[str], source: str, charset: Charset) -> Template | Non
     """The template; None if there are no lines, since the data then contain the attributes themselves."""
     if not lines:
         return None
-    from sparsecrf.encoding.template import Template
-
     template = Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)
     if not (charset.is_utf8 or charset.is_bytes) and _has_expressions(template):
         raise InputError(
@@ -202,8 +193,6 @@ def from_dump(data: bytes, source: str, charset: Charset = UTF8_TEXT) -> Model:
 
 def to_model(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
     """The content of a model file. Weights are written with all digits."""
-    import numpy as np
-
     template = model.template
     if template is not None and not template.bytes and _has_expressions(template):
         raise InputError(

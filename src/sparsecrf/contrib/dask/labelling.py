@@ -12,6 +12,7 @@ from distributed import Client
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.dask.cluster import named_errors
+from sparsecrf.lazy import np
 from sparsecrf.model import Model
 from sparsecrf.shards.shards import itself
 
@@ -47,6 +48,4 @@ def _labels(model: Model, X: list[Any]) -> list[list[str]]:
 
 
 def _marginals(model: Model, X: list[Any]) -> list[Any]:
-    import numpy as np
-
     return [model.marginals(x) if len(x) else np.empty((0, len(model.labels))) for x in X]

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from math import inf, isinf
-from typing import TYPE_CHECKING
 
+from sparsecrf.contrib.explain.of_model import ModelExplanation
+from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
+from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.explain.weights import START, Weight
 from sparsecrf.tables import counted
-
-if TYPE_CHECKING:
-    from sparsecrf.contrib.explain.of_model import ModelExplanation
-    from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
-    from sparsecrf.contrib.explain.token import TokenExplanation
 
 _FOR, _AGAINST = "38,132,214", "230,126,20"  # red, green, blue
 _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"

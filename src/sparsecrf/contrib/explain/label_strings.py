@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsecrf.contrib.explain.weights import START, check_top
 from sparsecrf.encoding.ngrams import Ngrams
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 
 class LabelString(NamedTuple):

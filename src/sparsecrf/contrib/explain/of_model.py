@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf.contrib.explain.weights import Weight, WeightTable, check_top, frame
+from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.template_groups import OTHER, by_line, by_prefix
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.lazy import lazy
+from sparsecrf.model import Model
 from sparsecrf.tables import counted
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.template import Template
-    from sparsecrf.model import Model
 
 
 class TemplateUse(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,9 @@ from sparsecrf.contrib.explain.lattice import Lattice, LongerWeights
 from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.explain.weights import START, check_top, frame
 from sparsecrf.encoding.names import named_tokens
+from sparsecrf.encoding.vocabulary import Token
+from sparsecrf.model import Model
 from sparsecrf.model.limits import constraints_by_name
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.vocabulary import Token
-    from sparsecrf.model import Model
 
 TOP = 5  # contributions of each token in text output by default
 

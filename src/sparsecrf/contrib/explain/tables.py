@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -12,11 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from sparsecrf.contrib.explain.of_model import ModelExplanation
+from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
 from sparsecrf.contrib.explain.weights import START, Weight
-
-if TYPE_CHECKING:
-    from sparsecrf.contrib.explain.of_model import ModelExplanation
-    from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
 
 MOST_TEMPLATES = 40  # maximum number of rows: there may be thousands of prefixes
 

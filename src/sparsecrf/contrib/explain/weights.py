@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError, StringTable
 from sparsecrf.compatibility import Named, OptionError
 from sparsecrf.encoding.ngrams import Ngrams
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
-
+from sparsecrf.model import Model
 
 #: The name of the start label, which precedes the first position.
 START = "[start]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import COLOURS, COLUMN, QUIET, Display
 from sparsecrf.contrib.plots.heatmap import Floats
 from sparsecrf.contrib.plots.predictions import in_step, probabilities
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 
 class CalibrationDisplay(Display):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import Display
 from sparsecrf.contrib.plots.heatmap import MOST_NUMBERS, add_bar, draw_cells, name_panels, size, write_numbers
 from sparsecrf.contrib.plots.predictions import in_step, labelled
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 TOP = 20  # labels shown by default
 OTHERS = "(others)"  #: the name of all labels that are not shown

@@ -13,11 +13,10 @@ import numpy as np
 from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import COLUMN, Display, legend_above, look, plain_log, printable
 from sparsecrf.contrib.plots.heatmap import Floats
+from sparsecrf.training import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sparsecrf.training import Fit
 
 #: The quantities that can be drawn: their names, and whether their scales are logarithmic.
 PANELS = {

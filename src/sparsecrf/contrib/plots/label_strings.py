@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.explain.label_strings import LabelString, longest_strings, weights_by_length
 from sparsecrf.contrib.plots.display import COLOURS, PAGE, TALLEST, ModelDisplay, printable
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 TOP = 30  # number of strings drawn by default
 _LONGEST = 48  # maximum number of characters of a string of labels

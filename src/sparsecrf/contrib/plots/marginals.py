@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import COLOURS, Display
 from sparsecrf.contrib.plots.heatmap import add_bar, draw_cells, name_panels, size
 from sparsecrf.encoding.names import named_tokens
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 LEAST = 0.01  # labels that never reach this probability are not shown
 

@@ -12,15 +12,14 @@ from sparsecrf._core import InputError
 from sparsecrf.contrib.explain.weights import START
 from sparsecrf.contrib.plots.display import COLOURS, COLUMN, DASHES, QUIET, Display, legend_above, plain_log, printable
 from sparsecrf.contrib.plots.heatmap import Floats
+from sparsecrf.encoding.label_parts import LabelParts
 from sparsecrf.encoding.numbering import Numbering
+from sparsecrf.encoding.vocabulary import Vocabulary
+from sparsecrf.path import Path, one_standard_error
 from sparsecrf.path.scores import TOKENS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sparsecrf.encoding.label_parts import LabelParts
-    from sparsecrf.encoding.vocabulary import Vocabulary
-    from sparsecrf.path import Path
 
 _RHO = r"$\rho_1$"
 _NAMED = 8  # number of traces with a name
@@ -116,8 +115,6 @@ class PathDisplay(Display):
     def from_estimator(cls, estimator: Any) -> PathDisplay:
         """From a fitted `CRFCV`: errors are 1 minus the scores. For a search over both penalties, the fits with the
         chosen rho2 are drawn."""
-        from sparsecrf.path import one_standard_error
-
         line = estimator.rho2s_ == estimator.rho2_
         errors, spread = 100 * (1 - estimator.scores_[line]), 100 * estimator.standard_errors_[line]
         return cls(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.plots.display import COLUMN, DASHES, QUIET, Display, legend_above, look, plain_log, printable
-
-if TYPE_CHECKING:
-    from sparsecrf.path import Path
+from sparsecrf.path import Path
 
 QUANTITIES = {"error": "error (%)", "time": "training time (s)"}
 

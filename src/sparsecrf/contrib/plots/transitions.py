@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from sparsecrf.contrib.plots.heatmap import (
     size,
     write_numbers,
 )
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 
 class TransitionsDisplay(ModelDisplay):

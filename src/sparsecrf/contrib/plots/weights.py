@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from sparsecrf.contrib.plots.display import ModelDisplay, printable
 from sparsecrf.contrib.plots.heatmap import Floats, add_bar, draw_cells, name_panels, pooled, size
 from sparsecrf.encoding.template_groups import by_line
 from sparsecrf.encoding.template_lines import lines_of
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 TOP = 40  # attributes shown by default
 _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}

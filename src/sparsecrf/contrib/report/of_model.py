@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from sparsecrf.contrib.explain import START, longest_strings, weights_by_length
 from sparsecrf.contrib.explain.weights import WeightTable
 from sparsecrf.contrib.report.pack import Names, real, whole
 from sparsecrf.contrib.report.words import certificate, facts, number
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 STRINGS = 40  # number of strings of three labels or more to show
 _HISTORY = ("iter", "passes", "objective", "loss", "kkt", "gap", "active", "dev_error")

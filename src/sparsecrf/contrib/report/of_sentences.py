@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsecrf._core import InputError
-from sparsecrf.contrib.explain import START
+from sparsecrf.contrib.explain import START, TokenExplanation
 from sparsecrf.contrib.report.pack import Names, real, whole
 from sparsecrf.files.text import Source, name_of
 from sparsecrf.metrics import Evaluation
+from sparsecrf.model import Model
 from sparsecrf.model.predict import predicted, unknown_gold
 from sparsecrf.warn import warn_caller
-
-if TYPE_CHECKING:
-    from sparsecrf.contrib.explain import TokenExplanation
-    from sparsecrf.model import Model
 
 #: Maximum number of explained tokens: a page of about 15 MB.
 MAX_TOKENS = 60_000

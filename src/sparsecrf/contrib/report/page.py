@@ -7,17 +7,15 @@ import hashlib
 import html
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.contrib.report.of_model import model_data
 from sparsecrf.contrib.report.of_sentences import sentence_data
 from sparsecrf.contrib.report.pack import Names
 from sparsecrf.contrib.report.trial import trial_data
-
-if TYPE_CHECKING:
-    from sparsecrf.files.text import Source
-    from sparsecrf.model import Model
+from sparsecrf.files.text import Source
+from sparsecrf.model import Model
 
 #: In order of dependency.
 SCRIPTS = (

@@ -6,13 +6,11 @@ import base64
 import gzip
 import os
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparsecrf._core import InputError
 from sparsecrf.encoding.token_survey import tokenizer_of
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
+from sparsecrf.model import Model
 
 RUNTIME = "sparsecrf.wasm"
 VARIABLE = "SPARSECRF_WASM"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,8 @@ from numpy.typing import NDArray
 from sparsecrf._core import Corpus, InputError
 from sparsecrf.contrib.suggest.uncertainty import MEASURES
 from sparsecrf.encoding.dense import VectorReader
-from sparsecrf.encoding.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from sparsecrf.encoding.vocabulary import Token
-    from sparsecrf.model import Model
-
+from sparsecrf.encoding.vocabulary import Token, Vocabulary
+from sparsecrf.model import Model
 
 Floats = NDArray[np.float64]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsecrf._core import InputError, parse_columns, parse_crfsuite
 from sparsecrf.encoding.formats import Format, Records
 from sparsecrf.encoding.formats.documents import Documents
 from sparsecrf.files.charset import Charset
 from sparsecrf.files.text import Piece, Source, name_of
+from sparsecrf.model import Model
 from sparsecrf.model.format import charset_for, format_for, with_hint
-
-if TYPE_CHECKING:
-    from sparsecrf.model import Model
 
 _BOM = b"\xef\xbb\xbf"
 
