@@ -19,10 +19,8 @@ inline std::function<bool(std::size_t)> ask_in_python(const GoOn& go_on) {
     if (!go_on) return nullptr;
     return [&go_on](std::size_t steps) {
         const WithGil locked;
-        PyObject* answer =
-            in_python([&] { return PyObject_CallFunction(go_on->ptr(), "n", static_cast<Py_ssize_t>(steps)); });
-        if (answer == nullptr) throw nanobind::python_error();
-        return nanobind::cast<bool>(nanobind::steal(answer));
+        return nanobind::cast<bool>(
+            owned(in_python([&] { return PyObject_CallFunction(go_on->ptr(), "n", static_cast<Py_ssize_t>(steps)); })));
     };
 }
 

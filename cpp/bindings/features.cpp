@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -20,19 +21,10 @@ std::shared_ptr<const LabelParts> shared(const LabelParts* parts) {
     return parts == nullptr ? nullptr : std::make_shared<const LabelParts>(*parts);
 }
 
-// The attribute of every feature, from the row pointers.
-Result<std::int32_t, 1> row_of_each(const std::vector<std::int64_t>& ptr) {
-    auto out = make<std::int32_t>(ptr.back());
-    for (std::size_t x = 0; x + 1 < ptr.size(); ++x) {
-        for (std::int64_t k = ptr[x]; k < ptr[x + 1]; ++k) out.data()[k] = static_cast<std::int32_t>(x);
-    }
-    return out;
-}
-
-// The attribute of every pair feature: label pairs, then class pairs.
-Result<std::int32_t, 1> bigram_attributes(const FeatureSet& features) {
+// The attribute of every feature, from the row pointers of one or more kinds.
+Result<std::int32_t, 1> attribute_of_each(std::initializer_list<const std::vector<std::int64_t>*> kinds) {
     std::vector<std::int32_t> out;
-    for (const std::vector<std::int64_t>* ptr : {&features.bigram_ptr, &features.class_ptr}) {
+    for (const std::vector<std::int64_t>* ptr : kinds) {
         for (std::size_t x = 0; x + 1 < ptr->size(); ++x) {
             out.insert(out.end(), static_cast<std::size_t>((*ptr)[x + 1] - (*ptr)[x]), static_cast<std::int32_t>(x));
         }
@@ -207,12 +199,14 @@ void bind_features(nb::module_& m) {
         .def_prop_ro("size", &FeatureSet::size)
         .def("__len__", &FeatureSet::size)
         .def_prop_ro(
-            "unigram_attribute", [](const FeatureSet& f) { return row_of_each(f.unigram_ptr); }, nb::rv_policy::move)
+            "unigram_attribute", [](const FeatureSet& f) { return attribute_of_each({&f.unigram_ptr}); },
+            nb::rv_policy::move)
         .def_prop_ro(
             "unigram_label", [](const FeatureSet& f) { return copy<std::int32_t>(f.unigram_label); },
             nb::rv_policy::move)
         .def_prop_ro(
-            "bigram_attribute", [](const FeatureSet& f) { return bigram_attributes(f); }, nb::rv_policy::move)
+            "bigram_attribute", [](const FeatureSet& f) { return attribute_of_each({&f.bigram_ptr, &f.class_ptr}); },
+            nb::rv_policy::move)
         .def_prop_ro(
             "bigram_previous", [](const FeatureSet& f) { return side_of_each(f, true); }, nb::rv_policy::move)
         .def_prop_ro("bigram_label", [](const FeatureSet& f) { return side_of_each(f, false); }, nb::rv_policy::move);

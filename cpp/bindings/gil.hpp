@@ -53,6 +53,12 @@ auto in_python(Call call) noexcept {
     }
 }
 
+// The object that a Python C API function returned. Throws Python's error if there is none.
+inline nanobind::object owned(PyObject* made) {
+    if (made == nullptr) throw nanobind::python_error();
+    return nanobind::steal(made);
+}
+
 // Holds the GIL during its lifetime, for calls from code that has released it.
 class WithGil {
    public:

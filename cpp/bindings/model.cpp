@@ -93,8 +93,7 @@ nb::list label(const Model& model, nb::handle sequences, const nb::list& names, 
     nb::list all;
     std::size_t at = 0;
     for (const std::int64_t length : lengths) {
-        nb::object named = nb::steal(PyList_New(static_cast<Py_ssize_t>(length)));
-        if (!named) throw nb::python_error();
+        const nb::object named = owned(PyList_New(static_cast<Py_ssize_t>(length)));
         for (std::int64_t t = 0; t < length; ++t, ++at) {
             PyObject* name = PyList_GetItem(names.ptr(), labels[at]);  // borrowed
             if (name == nullptr) throw nb::python_error();

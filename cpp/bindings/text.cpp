@@ -20,8 +20,6 @@
 namespace sparsecrf::bindings {
 namespace {
 
-nb::object text(std::string_view view) { return nb::str(view.data(), view.size()); }
-
 Dialect dialect_named(const std::string& name) {
     if (name == "crf++") return Dialect::crfpp;
     if (name == "wapiti") return Dialect::wapiti;
@@ -59,23 +57,20 @@ Rows rows_of(nb::sequence sequence, nb::list& owners) {
     return rows;
 }
 
-nb::list attributes_of(const Template& lines, nb::sequence sequence) {
+std::vector<std::vector<std::string>> attributes_of(const Template& lines, nb::sequence sequence) {
     nb::list owners;
     const Rows rows = rows_of(sequence, owners);
     if (rows.length > 0) lines.check_columns(rows.n_columns, "position 0");
-    nb::list all;
+    std::vector<std::vector<std::string>> all(static_cast<std::size_t>(rows.length));
     Expansion made;
     WordValues values = lines.values();
     values.read(rows);
     for (std::int64_t t = 0; t < rows.length; ++t) {
-        nb::list here;
         for (std::int64_t k = 0; k < lines.size(); ++k) {
             lines.expand(k, rows, values, t, made);
-            std::string attribute;
+            std::string& attribute = all[static_cast<std::size_t>(t)].emplace_back();
             for (const std::string_view part : made.parts) attribute += part;
-            here.append(text(attribute));
         }
-        all.append(here);
     }
     return all;
 }
@@ -109,11 +104,7 @@ void bind_template(nb::module_& m) {
             [](const Template& t) {
                 std::vector<std::string_view> kinds;
                 for (std::int64_t k = 0; k < t.size(); ++k) {
-                    const Template::Kind kind = t.kind(k);
-                    kinds.push_back(kind == Template::Kind::unigram  ? "U"
-                                    : kind == Template::Kind::bigram ? "B"
-                                    : kind == Template::Kind::ngram  ? "T"
-                                                                     : "*");
+                    kinds.push_back(Template::kKinds.substr(static_cast<std::size_t>(t.kind(k)), 1));
                 }
                 return kinds;
             },
@@ -168,25 +159,22 @@ void bind_readers(nb::module_& m) {
         [](nb::bytes piece, const std::string& source, std::int64_t line) {
             CrfsuiteReader reader(source, line);
             reader.open(text_of(piece));
-            nb::list sequences;
+            using Token = std::vector<std::pair<std::string, double>>;
+            std::vector<std::pair<std::vector<Token>, std::vector<std::string>>> sequences;
             Items items;
             while (reader.next(items)) {
-                nb::list labels, tokens;
+                auto& [tokens, labels] = sequences.emplace_back();
                 for (std::int64_t t = 0; t < items.length(); ++t) {
-                    labels.append(text(items.labels[t]));
-                    nb::list token;
+                    Token& token = tokens.emplace_back();
                     for (std::int64_t k = items.ptr[t]; k < items.ptr[t + 1]; ++k) {
-                        token.append(nb::make_tuple(text(items.attributes[k].name), items.attributes[k].value));
+                        token.emplace_back(std::move(items.attributes[k].name), items.attributes[k].value);
                     }
-                    tokens.append(token);
                 }
-                sequences.append(nb::make_tuple(tokens, labels));
+                labels = std::move(items.labels);
             }
             return sequences;
         },
         nb::arg("piece"), nb::arg("source"), nb::arg("line"),
-        nb::sig("def parse_crfsuite(piece: bytes, source: str, line: int) -> "
-                "list[tuple[list[list[tuple[str, float]]], list[str]]]"),
         "The sequences of a piece of a CRFsuite file: attributes with values, and labels.");
 }
 

@@ -63,9 +63,7 @@ struct Gatherer {
         }
         const nb::object method = mapping.attr("items");
         if (PyCallable_Check(method.ptr()) == 0) place.fail("a mapping with a method `items`", mapping);
-        PyObject* all = in_python([&] { return PyObject_CallNoArgs(method.ptr()); });
-        if (all == nullptr) throw nb::python_error();
-        Iteration pairs = items_of(nb::steal(all));
+        Iteration pairs = items_of(owned(in_python([&] { return PyObject_CallNoArgs(method.ptr()); })));
         while (const nb::object pair = pairs.next()) {
             if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) place.fail("items of a name and a value", pair);
             entry(prefix, pair[0], pair[1]);
@@ -101,9 +99,7 @@ nb::object Iteration::next() {
 }
 
 Iteration items_of(nb::handle x) {
-    PyObject* iterator = in_python([&] { return PyObject_GetIter(x.ptr()); });
-    if (iterator == nullptr) throw nb::python_error();
-    return Iteration(nb::steal(iterator));
+    return Iteration(owned(in_python([&] { return PyObject_GetIter(x.ptr()); })));
 }
 
 std::string Place::text() const {

@@ -192,19 +192,9 @@ struct Inflater {
         if ((method & 15) != 8 || (256 * method + flags) % 31 != 0 || (flags & 32) != 0) fail("the head of a stream");
         for (bool last = false; !last;) {
             last = bits.take(1) == 1;
-            switch (bits.take(2)) {
-                case 0:
-                    stored();
-                    break;
-                case 1:
-                    fixed();
-                    break;
-                case 2:
-                    dynamic();
-                    break;
-                default:
-                    fail("a block of type 0, 1 or 2");
-            }
+            const unsigned type = bits.take(2);
+            if (type == 3) fail("a block of type 0, 1 or 2");
+            type == 0 ? stored() : type == 1 ? fixed() : dynamic();
         }
         std::uint32_t promised = 0;  // big-endian
         for (const char c : bits.whole_bytes(4)) promised = promised << 8 | static_cast<unsigned char>(c);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/error.hpp"
 #include "core/base/json.hpp"
 #include "core/base/sha256.hpp"
 
@@ -195,6 +194,12 @@ std::span<const std::byte> Container::checked(const std::string& name, std::stri
                          length == kAny ? "any length" : std::to_string(length), "], found ", array.described());
     }
     return array.data;
+}
+
+std::shared_ptr<StringTable> Container::strings(const std::string& name) const {
+    const auto offsets = numbers<std::int64_t>(name + ".offsets", "I64");
+    const auto bytes = numbers<std::uint8_t>(name + ".bytes", "U8");
+    return located(name, [&] { return std::make_shared<StringTable>(bytes, offsets); });
 }
 
 Container read_container(std::span<const std::byte> file, std::string source, std::string_view format,

@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/base/error.hpp"
+#include "core/corpus/string_table.hpp"
 
 namespace sparsecrf {
 
@@ -32,6 +36,18 @@ struct Container {
     std::span<const T> numbers(const std::string& name, std::string_view dtype, std::int64_t length = kAny) const {
         const std::span<const std::byte> data = checked(name, dtype, length);
         return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
+    }
+
+    // The strings NAME.bytes, which the offsets NAME.offsets separate.
+    std::shared_ptr<StringTable> strings(const std::string& name) const;
+    // The result of make(), whose errors are about the array or record `name`.
+    template <class Make>
+    auto located(const std::string& name, Make make) const {
+        try {
+            return make();
+        } catch (const InputError& error) {
+            throw InputError(source, ": ", name, ": ", error.what());
+        }
     }
 
    private:

@@ -81,16 +81,6 @@ std::shared_ptr<const Template> read_template(const std::string& record, const s
         resources == nullptr ? Template::Resources() : read_resources(*resources, source));
 }
 
-std::shared_ptr<StringTable> read_strings(const Container& file, const std::string& name) {
-    const auto offsets = file.numbers<std::int64_t>(name + ".offsets", "I64");
-    const auto bytes = file.numbers<std::uint8_t>(name + ".bytes", "U8");
-    try {
-        return std::make_shared<StringTable>(bytes, offsets);
-    } catch (const InputError& error) {
-        throw InputError(file.source, ": ", name, ": ", error.what());
-    }
-}
-
 // An n-gram array, converted to 32-bit integers.
 std::vector<std::int32_t> read_narrow(const Container& file, const std::string& name) {
     const auto wide = file.numbers<std::int64_t>(name, "I64");
@@ -133,7 +123,7 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
     for (const Json& row : rows->items) {
         if (!row.is(Json::Kind::array)) wrong_kind(file, "names of parts and a row for each label", "parts");
         for (const Json& j : row.items) {
-            const auto number = j.is(Json::Kind::number) ? j.whole() : std::nullopt;
+            const auto number = j.whole();
             if (!number || *number < 0 || *number >= static_cast<std::int64_t>(names->items.size())) {
                 wrong_kind(file, "numbers of parts", "parts");
             }
@@ -144,7 +134,7 @@ std::shared_ptr<const LabelParts> read_parts(const Container& file, std::int64_t
     std::vector<std::int32_t> cells;  // cells of the label classes
     if (classes != nullptr) {
         for (const Json& cell : classes->items) {
-            const auto number = cell.is(Json::Kind::number) ? cell.whole() : std::nullopt;
+            const auto number = cell.whole();
             if (!number || *number < 0 || *number > kMaxLabels) wrong_kind(file, "numbers of classes", "parts");
             cells.push_back(static_cast<std::int32_t>(*number));
         }
@@ -174,21 +164,14 @@ Compact read_compact(const Container& file) {
         made.w = unpack_weights(file.numbers<std::int16_t>("weights", "I16"), *factor);
     }
     const auto steps = file.numbers<std::uint8_t>("features.steps", "U8");
-    try {
-        made.numbers = unpack_numbers(steps, static_cast<std::int64_t>(made.w.size()));
-    } catch (const InputError& error) {
-        throw InputError(file.source, ": features.steps: ", error.what());
-    }
+    made.numbers =
+        file.located("features.steps", [&] { return unpack_numbers(steps, static_cast<std::int64_t>(made.w.size())); });
     return made;
 }
 
 std::shared_ptr<StringTable> read_front_coded(const Container& file) {
     const auto bytes = file.numbers<std::uint8_t>("attributes.front", "U8");
-    try {
-        return std::make_shared<StringTable>(unpack_names(bytes));
-    } catch (const InputError& error) {
-        throw InputError(file.source, ": attributes.front: ", error.what());
-    }
+    return file.located("attributes.front", [&] { return std::make_shared<StringTable>(unpack_names(bytes)); });
 }
 
 // Reads the metadata.
@@ -249,8 +232,8 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
         const auto w = file.numbers<double>("weights", "F64", static_cast<std::int64_t>(numbers.size()));
         made.w.assign(w.begin(), w.end());
     }
-    made.labels = read_strings(file, "labels");
-    made.attributes = compact ? read_front_coded(file) : read_strings(file, "attributes");
+    made.labels = file.strings("labels");
+    made.attributes = compact ? read_front_coded(file) : file.strings("attributes");
     try {
         const std::int64_t n_labels = made.labels->size();
         std::optional<NgramTable> table;

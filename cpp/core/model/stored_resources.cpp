@@ -46,17 +46,20 @@ std::shared_ptr<const Resource> read_resource(const Json& record, const std::str
     const std::string where = message(source, ": ", kind, ' ', name);
     const Resource::Kind known = Resource::kind_named(kind, where);
     std::string content = refers ? named_file(record.find("path")->text, where, source) : unpacked(record, where);
-    Sha256 hash;
-    hash.update(content);
-    const std::string found = hash.hex_digest();
-    if (found != record.find("sha256")->text) {
-        throw InputError(where, ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                         record.find("sha256")->text, ", found a different file");
-    }
+    check_content(content, record, where);
     return std::make_shared<Resource>(name, known, std::move(content), where);
 }
 
 }  // namespace
+
+void check_content(std::string_view content, const Json& record, const std::string& where) {
+    Sha256 hash;
+    hash.update(content);
+    if (const std::string& expected = record.find("sha256")->text; hash.hex_digest() != expected) {
+        throw InputError(where, ": expected the file that the model was trained with, with the SHA-256 checksum ",
+                         expected, ", found a different file");
+    }
+}
 
 #if defined(__EMSCRIPTEN__)
 std::string named_file(const std::string& path, const std::string& where, const std::string&) {

@@ -17,4 +17,7 @@ Template::Resources read_resources(const Json& list, const std::string& source);
 // `where` begins the error message.
 std::string named_file(const std::string& path, const std::string& where, const std::string& model);
 
+// Throws unless the content has the checksum `sha256` of its record. `where` begins the message.
+void check_content(std::string_view content, const Json& record, const std::string& where);
+
 }  // namespace sparsecrf

@@ -4,7 +4,6 @@
 
 #include "core/base/error.hpp"
 #include "core/base/number.hpp"
-#include "core/base/sha256.hpp"
 #include "core/model/stored_resources.hpp"
 #include "core/text/resources/vector_text.hpp"
 
@@ -12,13 +11,13 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::int64_t kWidestWindow = 10;  // as in Python (encoding/vectors.py)
-constexpr const char *kWords = "vectors.bytes", *kOffsets = "vectors.offsets", *kValues = "vectors.values";
+constexpr const char *kOffsets = "vectors.offsets", *kValues = "vectors.values";
 
 // Whether a record has the column and the window, and identifies a file if `named`.
 bool is_record(const Json& record, bool named) {
     const auto at_most = [&](const char* name, std::int64_t most) {
         const Json* found = record.find(name);
-        return found != nullptr && found->is(Json::Kind::number) && found->whole().value_or(INT64_MAX) <= most;
+        return found != nullptr && found->whole().value_or(INT64_MAX) <= most;
     };
     const auto is_text = [&](const char* name, bool or_null) {
         const Json* found = record.find(name);
@@ -68,21 +67,14 @@ std::shared_ptr<const WordVectors> stored_vectors(const Container& file, const J
     }
     if (named) return nullptr;
     const auto offsets = file.numbers<std::int64_t>(kOffsets, "I64");
-    const auto bytes = file.numbers<std::uint8_t>(kWords, "U8");
     const StoredArray& array = found->second;
     const std::int64_t n = static_cast<std::int64_t>(offsets.size()) - 1;
     if (array.dtype != "F32" || array.shape.size() != 2 || array.shape[0] != n) {
         throw InputError(file.source, ": ", kValues, ": expected F32[", n, ", any width], found ", array.described());
     }
-    std::shared_ptr<const StringTable> words;
-    try {
-        words = std::make_shared<const StringTable>(bytes, offsets);
-    } catch (const InputError& error) {
-        throw InputError(file.source, ": vectors: ", error.what());
-    }
     const auto* first = reinterpret_cast<const float*>(array.data.data());
-    return made(std::move(words), {first, first + array.data.size() / sizeof(float)}, array.shape[1], record, dense,
-                file.source);
+    return made(file.strings("vectors"), {first, first + array.data.size() / sizeof(float)}, array.shape[1], record,
+                dense, file.source);
 }
 
 std::shared_ptr<const WordVectors> named_vectors(const Json& record, const DenseScale& dense,
@@ -93,12 +85,7 @@ std::shared_ptr<const WordVectors> named_vectors(const Json& record, const Dense
                          ", which only Python can read");
     }
     const std::string content = named_file(path, source + ": vectors", source);
-    Sha256 hash;
-    hash.update(content);
-    if (const std::string& expected = record.find("sha256")->text; hash.hex_digest() != expected) {
-        throw InputError(path, ": expected the file that the model was trained with, with the SHA-256 checksum ",
-                         expected, ", found a different file");
-    }
+    check_content(content, record, path);
     VectorText text(path, static_cast<std::int64_t>(content.size()), nullptr);
     text.add(content);
     return made(std::make_shared<const StringTable>(text.take_words()), text.take_values(), text.width(), record, dense,

@@ -103,6 +103,7 @@ void check_text(std::string_view piece, const std::string& source, std::int64_t 
 std::string escaped(std::span<const std::string_view> parts);
 
 inline char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+inline char ascii_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - ('a' - 'A')) : c; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Whether the text is a number in decimal digits.
 inline bool is_number(std::string_view text) {

@@ -121,24 +121,11 @@ class JsonReader final : public RecordReader {
 
     bool value(int depth) {
         if (at_ == end_ || depth > kDeepest) return false;
-        switch (*at_) {
-            case '{':
-                return object([&](std::string_view) { return value(depth + 1); });
-            case '[':
-                return list('[', ']', [&] { return value(depth + 1); });
-            case 't':
-                return word("true");
-            case 'f':
-                return word("false");
-            case 'n':
-                return word("null");
-            case '"': {
-                std::string_view text;
-                return string(text);
-            }
-            default:
-                return integer();
-        }
+        if (*at_ == '{') return object([&](std::string_view) { return value(depth + 1); });
+        if (*at_ == '[') return list('[', ']', [&] { return value(depth + 1); });
+        std::string_view text;
+        if (*at_ == '"') return string(text);
+        return word("true") || word("false") || word("null") || integer();
     }
 
     // An object; value(key) parses the value of each member.

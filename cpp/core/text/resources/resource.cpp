@@ -18,14 +18,10 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 std::string_view file_of(Resource::Kind kind) {
-    switch (kind) {
-        case Resource::Kind::lexicon:
-            return "a line of a lexicon, an entry or an entry, a tab and its class";
-        case Resource::Kind::clusters:
-            return "a line of clusters, path, word and count, or word and class";
-        default:
-            return "a line of word classes, word and class";
-    }
+    constexpr std::string_view kLines[] = {"a line of a lexicon, an entry or an entry, a tab and its class",
+                                           "a line of clusters, path, word and count, or word and class",
+                                           "a line of word classes, word and class"};
+    return kLines[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace

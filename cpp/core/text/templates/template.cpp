@@ -168,22 +168,9 @@ struct Template::Parser {
 
     void parse() {
         Line made = {};
-        switch (ascii_lower(line[0])) {
-            case 'u':
-                made.kind = Kind::unigram;
-                break;
-            case 'b':
-                made.kind = Kind::bigram;
-                break;
-            case '*':
-                made.kind = Kind::both;
-                break;
-            case 't':
-                made.kind = Kind::ngram;
-                break;
-            default:
-                fail("a line that begins with U, B, T, * or #", 0);
-        }
+        const std::size_t kind = kKinds.find(ascii_upper(line[0]));
+        if (kind == kKinds.npos) fail("a line that begins with U, B, T, * or #", 0);
+        made.kind = static_cast<Kind>(kind);
         while (at < line.size()) {
             if (line[at] == '%') {
                 made.items.push_back(macro());

@@ -58,7 +58,8 @@ struct Expansion {
 
 class Template {
    public:
-    enum class Kind { unigram, bigram, both, ngram };  // ngram: label pairs and longer label n-grams
+    enum class Kind { unigram, bigram, both, ngram };   // ngram: label pairs and longer label n-grams
+    static constexpr std::string_view kKinds = "UB*T";  // the letters that lines begin with, by kind
 
     using Resources = std::vector<std::shared_ptr<const Resource>>;
 
