@@ -16,22 +16,13 @@ constexpr std::string_view kClasses = "adlpsuwADLPSUW";
 // Like isalpha etc. in the C locale, regardless of the program's locale.
 bool in_class(char kind, unsigned char c) {
     const bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z', digit = c >= '0' && c <= '9';
-    switch (kind) {
-        case 'a':
-            return lower || upper;
-        case 'd':
-            return digit;
-        case 'l':
-            return lower;
-        case 'p':
-            return c > ' ' && c < 0x7F && !lower && !upper && !digit;
-        case 's':
-            return c == ' ' || (c >= '\t' && c <= '\r');
-        case 'u':
-            return upper;
-        default:
-            return lower || upper || digit;  // w
-    }
+    if (kind == 'a') return lower || upper;
+    if (kind == 'd') return digit;
+    if (kind == 'l') return lower;
+    if (kind == 'p') return c > ' ' && c < 0x7F && !lower && !upper && !digit;
+    if (kind == 's') return c == ' ' || (c >= '\t' && c <= '\r');
+    if (kind == 'u') return upper;
+    return lower || upper || digit;  // w
 }
 
 }  // namespace

@@ -182,19 +182,8 @@ struct Template::Parser {
         }
         if (out.dialect_ == Dialect::wapiti) made.items[0].literal[0] = ascii_lower(line[0]);
         for (Item& item : made.items) item.hash = TextHash(item.literal);
-        lay_out(made);
-        out.lines_.push_back(std::move(made));
-    }
-
-    static void lay_out(Line& made) {
         made.known = std::all_of(made.items.begin(), made.items.end(), is_known);
-        for (const Item& item : made.items) {
-            if (item.macro != 0) {
-                made.steps.push_back({item.macro, item.row, item.column, item.index, {}});
-            } else {
-                (made.steps.empty() ? made.first : made.steps.back().literal) = item.hash;
-            }
-        }
+        out.lines_.push_back(std::move(made));
     }
 };
 

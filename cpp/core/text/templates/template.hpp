@@ -153,19 +153,10 @@ class Template {
                            std::string_view text) const;
 
    private:
-    // The properties of a macro that are used to hash a line.
-    struct Step {
-        char macro;  // 'x', 'f' or 'e'
-        Row row;
-        std::int64_t column, index;  // as in Item
-        TextHash literal;            // text after the macro, possibly empty
-    };
     struct Line {
         Kind kind;
         std::vector<Item> items;
-        bool known;               // whether all items refer to existing text
-        TextHash first;           // the text before the first macro
-        std::vector<Step> steps;  // [macros] if known
+        bool known;  // whether all items refer to existing text
     };
     struct Parser;
 

@@ -55,19 +55,19 @@ std::optional<HashedText> Template::known(const Item& item, const Rows& rows, co
 // H(a b) = H(a) B^|b| + H(b)
 std::optional<std::uint64_t> Template::hash(std::int64_t line, const Rows& rows, const WordValues& values,
                                             std::int64_t t) const {
-    const Line& here = lines_[line];
-    if (!rows.is_text || !here.known) return std::nullopt;
-    std::uint64_t h = here.first.value;
-    for (const Step& step : here.steps) {
-        const std::int64_t row = step.row.at(t, rows.length);
-        const bool inside = row >= 0 && row < rows.length;
-        const std::int64_t near = inside || step.macro == 'e' ? 0 : near_index(row, rows.length);
+    if (!rows.is_text || !lines_[line].known) return std::nullopt;
+    std::uint64_t h = 0;
+    for (const Item& item : lines_[line].items) {
+        const std::int64_t row = item.row.at(t, rows.length);
+        const bool inside = row >= 0 && row < rows.length, has_row = item.macro != 0 && item.macro != 'e';
+        const std::int64_t near = inside || !has_row ? 0 : near_index(row, rows.length);
         if (near < 0) return std::nullopt;
-        const TextHash part = step.macro == 'e'   ? edge(row, rows.length).hash
+        const TextHash part = item.macro == 0     ? item.hash
+                              : item.macro == 'e' ? edge(row, rows.length).hash
                               : !inside           ? near_hashes_[static_cast<std::size_t>(near)]
-                              : step.macro == 'f' ? values.hash(row, step.index)
-                                                  : rows.at(row, step.column).hash;
-        h = (h * part.power + part.value) * step.literal.power + step.literal.value;
+                              : item.macro == 'f' ? values.hash(row, item.index)
+                                                  : rows.at(row, item.column).hash;
+        h = h * part.power + part.value;
     }
     return h;
 }
