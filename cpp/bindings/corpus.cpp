@@ -218,9 +218,9 @@ void from_state(Corpus& self, const nb::dict& state) {
 
 void bind_corpus(nb::module_& m) {
     nb::class_<Corpus>(m, "Corpus", "Encoded sequences; immutable.")
-        .def_static("from_arrays", &from_arrays, nb::kw_only(), nb::arg("n_labels"), nb::arg("n_attributes"),
-                    array("lengths"), array("unigram_ptr"), array("unigram_id"), array("bigram_ptr"),
-                    array("bigram_id"), array("unigram_value") = nb::none(), array("bigram_value") = nb::none(),
+        .def_static("from_arrays", &from_arrays, nb::kw_only(), "n_labels"_a, "n_attributes"_a, array("lengths"),
+                    array("unigram_ptr"), array("unigram_id"), array("bigram_ptr"), array("bigram_id"),
+                    array("unigram_value") = nb::none(), array("bigram_value") = nb::none(),
                     array("labels") = nb::none(), array("sequence_weight") = nb::none(),
                     array("token_weight") = nb::none(), array("label_set_ptr") = nb::none(),
                     array("label_set_id") = nb::none(),
@@ -278,8 +278,7 @@ void bind_corpus(nb::module_& m) {
             nb::rv_policy::move, "The attribute of each dense column.")
         .def(
             "save", [](const Corpus& c, const std::filesystem::path& path) { return save_corpus(c, path); },
-            nb::call_guard<WithoutGil>(), nb::arg("path"),
-            nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
+            nb::call_guard<WithoutGil>(), "path"_a, nb::sig("def save(self, path: str | os.PathLike[str]) -> int"),
             "Write the corpus atomically to a file for `open` on this machine; return its digest.")
         .def_static(
             "open",
@@ -289,8 +288,8 @@ void bind_corpus(nb::module_& m) {
                 const auto kind = copy ? FileMemory::Kind::kCopy : FileMemory::Kind::kMapped;
                 return std::make_shared<Corpus>(open_corpus(path, {n_labels, n_attributes, digest, kind}));
             },
-            nb::arg("path"), nb::kw_only(), nb::arg("n_labels") = nb::none(), nb::arg("n_attributes") = nb::none(),
-            nb::arg("digest") = nb::none(), nb::arg("copy") = false,
+            "path"_a, nb::kw_only(), "n_labels"_a = nb::none(), "n_attributes"_a = nb::none(), "digest"_a = nb::none(),
+            "copy"_a = false,
             nb::sig("def open(path: str | os.PathLike[str], *, n_labels: int | None = None, "
                     "n_attributes: int | None = None, digest: int | None = None, copy: bool = False) -> Corpus"),
             "Open a memory-mapped corpus file: pages are read on demand. The file must not be truncated\n"

@@ -17,8 +17,6 @@
 #include "core/inference/chain.hpp"
 #include "module.hpp"
 
-namespace nb = nanobind;
-
 namespace sparsecrf::bindings {
 namespace {
 
@@ -36,7 +34,7 @@ void bind_crfsuite_model(nb::module_& m) {
     nb::class_<File>(m, "CrfsuiteModel",
                      "A binary CRFsuite model. Reads all of it or, through the hash tables in the file, only the part "
                      "for given attributes.")
-        .def(nb::init<nb::bytes, std::string>(), nb::arg("data"), nb::arg("source"))
+        .def(nb::init<nb::bytes, std::string>(), "data"_a, "source"_a)
         .def_prop_ro("labels", [](const File& file) { return file.model.labels(); })
         .def_prop_ro("n_attributes", [](const File& file) { return file.model.n_attributes(); })
         .def_prop_ro(
@@ -50,7 +48,7 @@ void bind_crfsuite_model(nb::module_& m) {
                 auto chain = std::make_shared<Chain>(slice.features, std::move(slice.w), Kernel::automatic, 1);
                 return std::tuple(std::move(slice.attributes), std::move(chain));
             },
-            nb::arg("names"), nb::arg("bias"),
+            "names"_a, "bias"_a,
             "The model restricted to these names, in file order; unknown names are skipped. Transitions "
             "become label pairs of `bias`.")
         .def(
@@ -60,12 +58,11 @@ void bind_crfsuite_model(nb::module_& m) {
                 return std::tuple(std::move(slice.attributes), copy<std::int64_t>(slice.features->numbers()),
                                   copy<double>(slice.w));
             },
-            nb::arg("bias"),
+            "bias"_a,
             "Attributes, feature numbers and weights of the whole model, which needs no hash tables. Transitions "
-            "become "
-            "label pairs of `bias`.")
+            "become label pairs of `bias`.")
         .def_static(
-            "hash", [](nb::bytes name) { return CrfsuiteModel::hash({name.c_str(), name.size()}); }, nb::arg("name"),
+            "hash", [](nb::bytes name) { return CrfsuiteModel::hash(text_of(name)); }, "name"_a,
             "The hash by which the tables of a file find a name.");
 }
 

@@ -20,22 +20,21 @@ void bind_dual(nb::module_& m) {
             "__init__",
             [](DualAscent* self, const Corpus& corpus, const FeatureSet* features, double rho1, double rho2,
                int threads) { construct(self, corpus, features, rho1, rho2, checked_threads(threads)); },
-            nb::arg("corpus"), nb::arg("features").none(), nb::arg("rho1"), nb::arg("rho2"), nb::arg("threads") = 1,
-            nb::keep_alive<1, 2>())
-        .def_static("bytes", &DualSpace::bytes, nb::arg("corpus"), "The memory needed for a corpus, in bytes.")
-        .def_static("occurrences", &DualSpace::occurrences, nb::arg("corpus"),
+            "corpus"_a, "features"_a.none(), "rho1"_a, "rho2"_a, "threads"_a = 1, nb::keep_alive<1, 2>())
+        .def_static("bytes", &DualSpace::bytes, "corpus"_a, "The memory needed for a corpus, in bytes.")
+        .def_static("occurrences", &DualSpace::occurrences, "corpus"_a,
                     "The number of occurrences of unigram attributes in a corpus.")
         .def(
             "start",
             [](DualAscent& self, const FeatureSet& features, Array1<double> w) { self.start(features, view(w)); },
-            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"),
+            nb::call_guard<WithoutGil>(), "features"_a, array("w"),
             "Start from a mixture of the data's labels and the model with these weights.")
         .def(
             "order",
             [](const DualAscent& self, std::uint64_t seed, std::uint64_t epoch, bool by_gaps) {
                 return copy<std::int64_t>(self.order(seed, epoch, by_gaps));
             },
-            nb::arg("seed"), nb::arg("epoch"), nb::kw_only(), nb::arg("by_gaps"),
+            "seed"_a, "epoch"_a, nb::kw_only(), "by_gaps"_a,
             "The sequences of an epoch: a random permutation of those with positive weight or, if `by_gaps`, the same "
             "number drawn in proportion to their gaps.")
         .def(
@@ -45,13 +44,13 @@ void bind_dual(nb::module_& m) {
                 const WithoutGil unlocked;
                 self.run(view(sequences), ask);
             },
-            array("sequences"), nb::kw_only(), nb::arg("go_on") = nb::none(),
+            array("sequences"), nb::kw_only(), "go_on"_a = nb::none(),
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
             "steps done; returning False stops the run.")
         .def("use_doubles", &DualAscent::use_doubles, nb::call_guard<WithoutGil>(),
              "Store probabilities in double precision from now on, as small gaps require.")
         .def("never_descend", &DualAscent::never_descend, "Shorten steps so that they never lower the bound.")
-        .def("recenter", &DualAscent::recenter, nb::arg("share"),
+        .def("recenter", &DualAscent::recenter, "share"_a,
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")
         .def(
             "evaluate",
@@ -109,7 +108,7 @@ void bind_dual(nb::module_& m) {
                 self.distributions().set_all_pairs(view(arrays[n + 1]));
                 self.space().find_active();
             },
-            nb::arg("arrays"), "Resume from a state.");
+            "arrays"_a, "Resume from a state.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -211,18 +211,15 @@ void bind_encoder(nb::module_& m) {
         .def(nb::init<std::shared_ptr<StringTable>, std::shared_ptr<StringTable>, const nb::object&, const std::string&,
                       bool, bool, bool, bool, std::shared_ptr<const Template>, std::shared_ptr<const FeatureSet>,
                       const Words&, int>(),
-             nb::kw_only(), nb::arg("attributes"), nb::arg("labels"), nb::arg("bigram").none(), nb::arg("bias"),
-             nb::arg("start"), nb::arg("grow"), nb::arg("skip_empty") = false, nb::arg("frozen") = false,
-             nb::arg("template").none() = nb::none(), nb::arg("features").none() = nb::none(),
-             nb::arg("words") = nb::none(), nb::arg("threads") = 1)
-        .def("add", &Encoder::add, nb::arg("tokens").none(), nb::arg("labels").none() = nb::none(),
-             nb::arg("weight").none() = 1.0, nb::arg("token_weights").none() = nb::none(),
-             "Append a sequence; return its length.")
+             nb::kw_only(), "attributes"_a, "labels"_a, "bigram"_a.none(), "bias"_a, "start"_a, "grow"_a,
+             "skip_empty"_a = false, "frozen"_a = false, "template"_a.none() = nb::none(),
+             "features"_a.none() = nb::none(), "words"_a = nb::none(), "threads"_a = 1)
+        .def("add", &Encoder::add, "tokens"_a.none(), "labels"_a.none() = nb::none(), "weight"_a.none() = 1.0,
+             "token_weights"_a.none() = nb::none(), "Append a sequence; return its length.")
         .def("add_matrix", &Encoder::add_matrix, array("ptr"), array("column"), array("value"), array("id"),
-             nb::arg("labels").none() = nb::none(), nb::arg("weight").none() = 1.0,
-             nb::arg("token_weights").none() = nb::none(),
+             "labels"_a.none() = nb::none(), "weight"_a.none() = 1.0, "token_weights"_a.none() = nb::none(),
              "Append the rows of a CSR matrix. id: the attribute of each column, or -1.")
-        .def("build", &Encoder::build, nb::arg("sort_labels") = false,
+        .def("build", &Encoder::build, "sort_labels"_a = false,
              "The corpus of all sequences added since the last call. sort_labels: renumber labels by name.");
 }
 

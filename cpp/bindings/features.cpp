@@ -80,7 +80,7 @@ void bind_features(nb::module_& m) {
         m, "NgramTable",
         "Label n-grams (attribute, labels) of at least three labels, in the order in which they are added.\n"
         "The start label, n_labels, can only be the first label.")
-        .def(nb::init<std::int64_t>(), nb::arg("n_labels"))
+        .def(nb::init<std::int64_t>(), "n_labels"_a)
         .def(
             "add",
             [](NgramTable& table, Ids attribute, Ids length, Ids labels) {
@@ -97,7 +97,7 @@ void bind_features(nb::module_& m) {
                 new (self) LabelParts(n_parts, view(ptr), view(part),
                                       classes ? view(*classes) : std::span<const std::int32_t>());
             },
-            nb::arg("n_parts"), array("ptr"), array("part"), array("classes").none() = nb::none(),
+            "n_parts"_a, array("ptr"), array("part"), array("classes").none() = nb::none(),
             "classes: the class of each label as a cell: one of its parts, n_labels + j, or the label "
             "itself.")
         .def_prop_ro("n_labels", &LabelParts::n_labels)
@@ -125,7 +125,7 @@ void bind_features(nb::module_& m) {
                 }
                 return out;
             },
-            nb::arg("label"), "The parts of a label, ascending.");
+            "label"_a, "The parts of a label, ascending.");
     nb::class_<FeatureSet>(
         m, "FeatureSet",
         "A set of features in canonical order: unigrams (x, y), then bigrams (x, y', y), sorted.\n"
@@ -138,7 +138,7 @@ void bind_features(nb::module_& m) {
                Ids by) {
                 new (self) FeatureSet(n_labels, n_attributes, view(ux), view(uy), view(bx), view(bp), view(by));
             },
-            nb::arg("n_labels"), nb::arg("n_attributes"), array("unigram_attribute"), array("unigram_label"),
+            "n_labels"_a, "n_attributes"_a, array("unigram_attribute"), array("unigram_label"),
             array("bigram_attribute"), array("bigram_previous"), array("bigram_label"))
         .def_static(
             "from_numbers",
@@ -146,8 +146,8 @@ void bind_features(nb::module_& m) {
                const LabelParts* parts) {
                 return FeatureSet::from_numbers(n_labels, n_attributes, view(numbers), ngrams, shared(parts));
             },
-            nb::arg("n_labels"), nb::arg("n_attributes"), array("numbers"), nb::arg("ngrams").none() = nb::none(),
-            nb::arg("parts").none() = nb::none(),
+            "n_labels"_a, "n_attributes"_a, array("numbers"), "ngrams"_a.none() = nb::none(),
+            "parts"_a.none() = nb::none(),
             "The set with these feature numbers (ascending): x Y + y, then X Y + x (Y + 1) Y + y' Y + y, "
             "then indices into `ngrams`. If labels have P parts, a unigram row has Y + P cells instead of Y.")
         .def_prop_ro(
@@ -159,15 +159,14 @@ void bind_features(nb::module_& m) {
                 const WithoutGil unlocked;
                 return FeatureSet::observed(corpus, shared(parts), zeros, n);
             },
-            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::kw_only(), nb::arg("zeros") = false,
-            nb::arg("threads") = 1,
+            "corpus"_a, "parts"_a.none() = nb::none(), nb::kw_only(), "zeros"_a = false, "threads"_a = 1,
             "The features that occur on the labelled paths. zeros: also those that occur only with value 0.")
         .def_static(
             "all_virtual",
             [](const Corpus& corpus, const LabelParts* parts) {
                 return FeatureSet::all_virtual(corpus, shared(parts));
             },
-            nb::arg("corpus"), nb::arg("parts").none() = nb::none(), nb::call_guard<WithoutGil>(),
+            "corpus"_a, "parts"_a.none() = nb::none(), nb::call_guard<WithoutGil>(),
             "Every label, part and label pair of every attribute that occurs.")
         .def_ro("n_labels", &FeatureSet::n_labels)
         .def_ro("n_attributes", &FeatureSet::n_attributes)

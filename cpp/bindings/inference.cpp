@@ -30,13 +30,13 @@ void bind_oracle(nb::module_& m) {
             [](Oracle* self, const Corpus& corpus, int threads, const std::string& kernel) {
                 construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
-            nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+            "corpus"_a, "threads"_a = 0, "kernel"_a = "auto", nb::keep_alive<1, 2>())
         .def(
-            "counts", [](Oracle& o, const FeatureSet& f) { return copy<double>(o.counts(f)); }, nb::arg("features"),
+            "counts", [](Oracle& o, const FeatureSet& f) { return copy<double>(o.counts(f)); }, "features"_a,
             "Weighted empirical count of every feature.")
         .def(
             "loss", [](Oracle& o, const FeatureSet& f, Weights w) { return o.loss(f, view(w)); },
-            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"), "sum_i w_i (log Z - score of the labels)")
+            nb::call_guard<WithoutGil>(), "features"_a, array("w"), "sum_i w_i (log Z - score of the labels)")
         .def(
             "loss_grad",
             [](Oracle& o, const FeatureSet& f, Weights w, std::optional<Weights> counts) {
@@ -45,7 +45,7 @@ void bind_oracle(nb::module_& m) {
                 const double loss = o.gradient(f, view(w), span_of(g), {}, view(counts));
                 return std::tuple(loss, std::move(g));
             },
-            nb::arg("features"), array("w"), array("counts") = nb::none(),
+            "features"_a, array("w"), array("counts") = nb::none(),
             "The loss and its gradient for every feature of the set, including those with zero weight.")
         .def(
             "masses",
@@ -53,7 +53,7 @@ void bind_oracle(nb::module_& m) {
                 const Masses mass = o.masses(absolute);
                 return std::tuple(copy<double>(mass.unigram), copy<double>(mass.start), copy<double>(mass.inner));
             },
-            nb::arg("absolute") = false,
+            "absolute"_a = false,
             "Sums of w v for every attribute: over unigram lists, and over bigram lists of first and of "
             "later positions. absolute: sums of |w v|.")
         .def(
@@ -78,7 +78,7 @@ void bind_oracle(nb::module_& m) {
             [](Oracle& o, const FeatureSet& f, Weights w, double bound) {
                 return copy<std::int64_t>(without_gil([&] { return o.candidates(f, view(w), bound); }));
             },
-            nb::arg("features"), array("w"), nb::arg("bound"),
+            "features"_a, array("w"), "bound"_a,
             "The numbers of all possible features whose expectation at w could exceed the bound; all others "
             "are below it.")
         .def(
@@ -90,7 +90,7 @@ void bind_oracle(nb::module_& m) {
                 const std::int64_t bounded = o.ngram_bounds(f, view(w), view(listed), span_of(bound), span_of(counts));
                 return std::tuple(std::move(bound), std::move(counts), bounded);
             },
-            nb::arg("features"), array("w"), array("listed"),
+            "features"_a, array("w"), array("listed"),
             "Extends each of the features with these indices in the set by every preceding label (the start label "
             "last). Returns upper bounds on the expectations of the extended features, their counts, and the number "
             "of sequences with inexact bounds. If it is 0, the bounds for strings that are not in the set are exact.")
@@ -103,8 +103,7 @@ void bind_oracle(nb::module_& m) {
                     [&] { return o.shard_sums(f, view(w), bound, {all(unigram), all(start), all(inner)}, fraction); });
                 return std::tuple(copy<std::int64_t>(sums.cell), copy<double>(sums.sum), copy<double>(sums.share));
             },
-            nb::arg("features"), array("w"), nb::arg("bound"), array("unigram"), array("start"), array("inner"),
-            nb::arg("fraction"),
+            "features"_a, array("w"), "bound"_a, array("unigram"), array("start"), array("inner"), "fraction"_a,
             "The contribution of this shard to the candidates of all shards, given their total absolute "
             "masses: cells, sums, and shares of the mass (cpp/core/training/screening/screen.hpp).")
         .def(
@@ -116,7 +115,7 @@ void bind_oracle(nb::module_& m) {
                 const double loss = o.gradient(f, view(w), span_of(g), span_of(h), view(counts));
                 return std::tuple(loss, std::move(g), std::move(h));
             },
-            nb::arg("features"), array("w"), array("counts") = nb::none(),
+            "features"_a, array("w"), array("counts") = nb::none(),
             "Loss, gradient and the approximate second derivatives sum_t w v^2 p (1 - p).")
         .def(
             "block_curvature",
@@ -124,7 +123,7 @@ void bind_oracle(nb::module_& m) {
                 return filled(make<double>(block.size(), block.size()),
                               [&](auto h) { o.block_curvature(f, view(w), view(block), every, h); });
             },
-            nb::arg("features"), array("w"), array("block"), nb::arg("every") = 1,
+            "features"_a, array("w"), array("block"), "every"_a = 1,
             "Second derivatives between the features with these indices in the set, without the coupling of "
             "different positions; estimated from every n-th sequence.")
         .def(
@@ -142,9 +141,8 @@ void bind_oracle(nb::module_& m) {
                     {thresholds ? view(thresholds) : all, rho2, sweeps, max_entries, alone, view(centre)}, span_of(G));
                 return std::tuple(entropy, std::move(G));
             },
-            nb::arg("features"), array("w"), array("listed"), array("total"), nb::kw_only(), nb::arg("rho1"),
-            nb::arg("rho2"), nb::arg("sweeps"), nb::arg("max_entries"), nb::arg("thresholds") = nb::none(),
-            nb::arg("alone") = false, nb::arg("centre") = nb::none(),
+            "features"_a, array("w"), array("listed"), array("total"), nb::kw_only(), "rho1"_a, "rho2"_a, "sweeps"_a,
+            "max_entries"_a, "thresholds"_a = nb::none(), "alone"_a = false, "centre"_a = nb::none(),
             "The dual point (1 - s) data + s model with the best factor s for each sequence: its entropy, "
             "and G on the listed features. total: the gradient of all data on the listed features, "
             "including other corpora unless `alone`. thresholds: replaces rho1 by one value per listed "
@@ -176,8 +174,7 @@ void bind_constraints(nb::module_& m) {
                 if (forbidden) self->forbidden.assign(forbidden->data(), forbidden->data() + forbidden->size());
                 if (fixed) self->fixed.assign(fixed->data(), fixed->data() + fixed->size());
             },
-            nb::arg("n_labels"), array("allowed") = nb::none(), array("forbidden") = nb::none(),
-            array("fixed") = nb::none());
+            "n_labels"_a, array("allowed") = nb::none(), array("forbidden") = nb::none(), array("fixed") = nb::none());
 }
 
 Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Constraints* constraints) {
@@ -186,7 +183,7 @@ Result<double, 2> marginals(const Chain& chain, const Corpus& corpus, const Cons
 }
 
 void bind_chain(nb::module_& m) {
-    const auto constraints = nb::arg("constraints").none() = nb::none();
+    const auto constraints = "constraints"_a.none() = nb::none();
     nb::class_<Chain>(m, "Chain", "A CRF with fixed weights; thread-safe.")
         .def(
             "__init__",
@@ -195,28 +192,27 @@ void bind_chain(nb::module_& m) {
                 new (self) Chain(std::move(features), std::vector<double>(all.begin(), all.end()), kernel_named(kernel),
                                  checked_threads(threads));
             },
-            nb::arg("features"), array("w"), nb::arg("kernel") = "auto", nb::arg("threads") = 0)
+            "features"_a, array("w"), "kernel"_a = "auto", "threads"_a = 0)
         .def(
             "log_partition",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
                 return filled(make<double>(corpus.n_sequences()),
                               [&](auto out) { c.log_partition(corpus, given(k), out); });
             },
-            nb::arg("corpus"), constraints, "log Z of every sequence.")
+            "corpus"_a, constraints, "log Z of every sequence.")
         .def(
             "score",
             [](const Chain& c, const Corpus& corpus) {
                 return filled(make<double>(corpus.n_sequences()), [&](auto out) { c.score(corpus, out); });
             },
-            nb::arg("corpus"), "The score of each sequence's own labels.")
+            "corpus"_a, "The score of each sequence's own labels.")
         .def(
             "log_prob",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
                 return filled(make<double>(corpus.n_sequences()), [&](auto out) { c.log_prob(corpus, given(k), out); });
             },
-            nb::arg("corpus"), constraints,
-            "The log-probability of each sequence's known labels, summed over missing ones.")
-        .def("marginals", &marginals, nb::arg("corpus"), constraints, "P(y_t = y), one row per position.")
+            "corpus"_a, constraints, "The log-probability of each sequence's known labels, summed over missing ones.")
+        .def("marginals", &marginals, "corpus"_a, constraints, "P(y_t = y), one row per position.")
         .def(
             "edge_marginals",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, const Constraints* k) {
@@ -224,14 +220,14 @@ void bind_chain(nb::module_& m) {
                 return filled(make<double>(known ? corpus.length(i) : 0, corpus.n_labels + 1, corpus.n_labels),
                               [&](auto out) { c.edge_marginals(corpus, i, given(k), out); });
             },
-            nb::arg("corpus"), nb::arg("sequence"), constraints,
+            "corpus"_a, "sequence"_a, constraints,
             "P(y_{t-1} = y', y_t = y) of one sequence, [T, Y+1, Y]; at t = 0 only the start row is nonzero.")
         .def(
             "span_log_prob",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t start, Labels labels,
                const Constraints* k) { return c.span_log_prob(corpus, i, start, view(labels), given(k)); },
-            nb::call_guard<WithoutGil>(), nb::arg("corpus"), nb::arg("sequence"), nb::arg("start"), array("labels"),
-            constraints, "The log-probability of these labels from position `start` on.")
+            nb::call_guard<WithoutGil>(), "corpus"_a, "sequence"_a, "start"_a, array("labels"), constraints,
+            "The log-probability of these labels from position `start` on.")
         .def(
             "viterbi",
             [](const Chain& c, const Corpus& corpus, const Constraints* k) {
@@ -240,7 +236,7 @@ void bind_chain(nb::module_& m) {
                                      [&](auto out) { c.viterbi(corpus, given(k), span_of(labels), out); });
                 return std::tuple(std::move(labels), std::move(scores));
             },
-            nb::arg("corpus"), constraints,
+            "corpus"_a, constraints,
             "The best labels of all positions and the score of each sequence; ties go to the smaller label.")
         .def(
             "posterior",
@@ -254,7 +250,7 @@ void bind_chain(nb::module_& m) {
                 }
                 return out;
             },
-            nb::arg("corpus"), constraints, "The most probable label of every position.")
+            "corpus"_a, constraints, "The most probable label of every position.")
         .def(
             "nbest",
             [](const Chain& c, const Corpus& corpus, std::int64_t i, std::int64_t k, const Constraints* constraints) {
@@ -269,7 +265,7 @@ void bind_chain(nb::module_& m) {
                 }
                 return std::tuple(std::move(labels), std::move(scores));
             },
-            nb::arg("corpus"), nb::arg("sequence"), nb::arg("k"), constraints,
+            "corpus"_a, "sequence"_a, "k"_a, constraints,
             "The k best paths of one sequence and their scores, best first; fewer if fewer exist.");
 }
 

@@ -56,7 +56,7 @@ nb::list with_mentions(const nb::list& document) {
 }  // namespace
 
 void bind_mentions(nb::module_& m) {
-    m.def("with_mentions", &with_mentions, nb::arg("document"),
+    m.def("with_mentions", &with_mentions, "document"_a,
           nb::sig("def with_mentions(document: list[list[list[str]]]) -> list[list[list[str]]]"),
           "Insert columns after the word, which is the first column: how its other mentions are written, "
           "and two of them with their neighbours.");

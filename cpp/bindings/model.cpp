@@ -144,9 +144,8 @@ void bind_labelling(nb::module_& m) {
                                   .scale = std::move(scale),
                                   .vectors = std::move(vectors)});
             },
-            nb::arg("labels"), nb::arg("attributes"), nb::arg("features"), array("w"), nb::kw_only(), nb::arg("start"),
-            nb::arg("template").none(), nb::arg("n_columns"), nb::arg("mean"), nb::arg("scale"),
-            nb::arg("vectors").none())
+            "labels"_a, "attributes"_a, "features"_a, array("w"), nb::kw_only(), "start"_a, "template"_a.none(),
+            "n_columns"_a, "mean"_a, "scale"_a, "vectors"_a.none())
         .def_prop_ro(
             "w",
             [](const Model& model) {
@@ -160,23 +159,22 @@ void bind_labelling(nb::module_& m) {
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },
-            nb::arg("threads"), "A Chain that labels corpora with this many threads (0: all cores).")
-        .def("encode", &encode, nb::arg("sequences"), nb::sig("def encode(self, sequences: object) -> Corpus"),
+            "threads"_a, "A Chain that labels corpora with this many threads (0: all cores).")
+        .def("encode", &encode, "sequences"_a, nb::sig("def encode(self, sequences: object) -> Corpus"),
              "Encode sequences of tokens as a corpus; unknown attributes are left out.")
-        .def("label", &label, nb::arg("sequences"), nb::arg("names"), nb::arg("constraints").none() = nb::none(),
+        .def("label", &label, "sequences"_a, "names"_a, "constraints"_a.none() = nb::none(),
              nb::sig("def label(self, sequences: object, names: list[typing.Any], constraints: Constraints | None = "
                      "None) -> list[list[typing.Any]]"),
              "The best labels of each sequence of tokens. names: label names by id.")
-        .def("label_text", &label_text, nb::arg("piece"), nb::arg("source"), nb::arg("n_columns") = 0,
-             nb::arg("line") = 1, nb::kw_only(), nb::arg("nbest") = 1, nb::arg("headers") = false,
-             nb::arg("probability") = false, nb::arg("distribution") = false, nb::arg("force") = false,
-             nb::arg("token_scores") = false, nb::arg("bytes") = false, nb::arg("ragged") = false,
-             nb::arg("forbidden") = nb::bytes("", 0), nb::arg("forbidden_last") = nb::bytes("", 0),
+        .def("label_text", &label_text, "piece"_a, "source"_a, "n_columns"_a = 0, "line"_a = 1, nb::kw_only(),
+             "nbest"_a = 1, "headers"_a = false, "probability"_a = false, "distribution"_a = false, "force"_a = false,
+             "token_scores"_a = false, "bytes"_a = false, "ragged"_a = false, "forbidden"_a = nb::bytes("", 0),
+             "forbidden_last"_a = nb::bytes("", 0),
              "Label complete sequences of a text file; see the options of `sparsecrf label`. n_columns: "
              "columns per line, 0: as on the first line. line: number of the first line. forbidden: a byte "
              "for each pair [Y + 1, Y], nonzero if it must not occur. forbidden_last: a byte for each label, "
              "nonzero if it must not end a sequence.")
-        .def("label_records", &label_records, nb::arg("piece"), nb::arg("format"), nb::arg("field"), nb::arg("line"),
+        .def("label_records", &label_records, "piece"_a, "format"_a, "field"_a, "line"_a,
              nb::sig("def label_records(self, piece: bytes, format: str, field: str, line: int) -> bytes | None"),
              "Label complete records of a file in the format documents, jsonl or conllu. field: where the "
              "labels are. None if a record is not plain and the file must be read in Python.");
@@ -195,9 +193,8 @@ void bind_model(nb::module_& m) {
         "Metadata and arrays of a file (cpp/core/model/container.hpp), checked. For each array: dtype, shape, and the "
         "offsets where it begins and ends.");
     nb::class_<ModelParts>(m, "ModelParts", "The content of a model file. The template is in the metadata.")
-        .def_static("open", &open, nb::arg("path"), nb::arg("source"),
-                    nb::sig("def open(path: str, source: str) -> ModelParts"))
-        .def_static("from_bytes", &from_bytes, nb::arg("content"), nb::arg("source"))
+        .def_static("open", &open, "path"_a, "source"_a, nb::sig("def open(path: str, source: str) -> ModelParts"))
+        .def_static("from_bytes", &from_bytes, "content"_a, "source"_a)
         .def_ro("labels", &ModelParts::labels)
         .def_ro("attributes", &ModelParts::attributes, "The names of the attributes, by id.")
         .def_ro("features", &ModelParts::features)

@@ -12,22 +12,25 @@
 
 namespace sparsecrf::bindings {
 
-void bind_corpus(nanobind::module_& m);
-void bind_crfsuite_model(nanobind::module_& m);
-void bind_dual(nanobind::module_& m);
-void bind_model(nanobind::module_& m);
-void bind_packed(nanobind::module_& m);
-void bind_strings(nanobind::module_& m);
-void bind_encoder(nanobind::module_& m);
-void bind_features(nanobind::module_& m);
-void bind_inference(nanobind::module_& m);
-void bind_mentions(nanobind::module_& m);
-void bind_resource(nanobind::module_& m);
-void bind_solvers(nanobind::module_& m);
-void bind_text(nanobind::module_& m);
-void bind_word_vectors(nanobind::module_& m);
+namespace nb = nanobind;
+using namespace nb::literals;
 
-inline std::string_view text_of(const nanobind::bytes& content) { return {content.c_str(), content.size()}; }
+void bind_corpus(nb::module_& m);
+void bind_crfsuite_model(nb::module_& m);
+void bind_dual(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_packed(nb::module_& m);
+void bind_strings(nb::module_& m);
+void bind_encoder(nb::module_& m);
+void bind_features(nb::module_& m);
+void bind_inference(nb::module_& m);
+void bind_mentions(nb::module_& m);
+void bind_resource(nb::module_& m);
+void bind_solvers(nb::module_& m);
+void bind_text(nb::module_& m);
+void bind_word_vectors(nb::module_& m);
+
+inline std::string_view text_of(const nb::bytes& content) { return {content.c_str(), content.size()}; }
 
 inline Kernel kernel_named(const std::string& name) {
     if (name == "auto") return Kernel::automatic;

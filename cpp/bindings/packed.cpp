@@ -21,16 +21,16 @@ void bind_packed(nb::module_& m) {
     m.def(
         "unpack_numbers",
         [](Array1<std::uint8_t> packed, std::int64_t n) { return bytes_of(unpack_numbers(view(packed), n)); },
-        array("packed"), nb::arg("n"), "Decompress n numbers, returned as the bytes of int64[n].");
+        array("packed"), "n"_a, "Decompress n numbers, returned as the bytes of int64[n].");
     m.def(
-        "pack_names", [](const StringTable& names) { return bytes_of(pack_names(names)); }, nb::arg("names"),
+        "pack_names", [](const StringTable& names) { return bytes_of(pack_names(names)); }, "names"_a,
         "Compress names, whose ids must be in byte order.");
     m.def(
         "unpack_names", [](Array1<std::uint8_t> packed) { return unpack_names(view(packed)); }, array("packed"),
         "Decompress names.");
     m.def(
         "unpack_weights", [](Array1<std::int16_t> q, double scale) { return bytes_of(unpack_weights(view(q), scale)); },
-        array("q"), nb::arg("scale"), "The weights q * scale: the bytes of float64[K].");
+        array("q"), "scale"_a, "The weights q * scale: the bytes of float64[K].");
 }
 
 }  // namespace sparsecrf::bindings

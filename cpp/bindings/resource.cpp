@@ -13,8 +13,6 @@
 #include "core/text/resources/word_clusters.hpp"
 #include "module.hpp"
 
-namespace nb = nanobind;
-
 namespace sparsecrf::bindings {
 namespace {
 
@@ -50,17 +48,17 @@ void bind_clusters(nb::module_& m) {
                 each_sentence(line == 1 ? without_mark(text) : text, columns,
                               [&](const auto& words) { clusters.add(words); });
             },
-            nb::arg("piece"), nb::arg("source"), nb::arg("line") = 1, nb::arg("columns") = false,
+            "piece"_a, "source"_a, "line"_a = 1, "columns"_a = false,
             "Count the words of lines or, after `begin`, their pairs. columns: the text is a column file "
             "with the word first.")
-        .def("begin", &WordClusters::begin, nb::arg("n_classes"), nb::arg("min_count"))
+        .def("begin", &WordClusters::begin, "n_classes"_a, "min_count"_a)
         .def("finish", &WordClusters::finish)
         .def(
             "exchange", [](WordClusters& clusters, int threads) { return clusters.exchange(checked_threads(threads)); },
-            nb::arg("threads"), nb::call_guard<WithoutGil>(), "Make one round of moves; return their number.")
+            "threads"_a, nb::call_guard<WithoutGil>(), "Make one round of moves; return their number.")
         .def(
             "merge", [](WordClusters& clusters, int threads) { return clusters.merge(checked_threads(threads)); },
-            nb::arg("threads"), nb::call_guard<WithoutGil>(), "The path of each class.")
+            "threads"_a, nb::call_guard<WithoutGil>(), "The path of each class.")
         .def_prop_ro("n_tokens", &WordClusters::n_tokens)
         .def_prop_ro("objective", &WordClusters::objective)
         .def_prop_ro(
@@ -87,7 +85,7 @@ void bind_resource(nb::module_& m) {
                 new (self) Resource(std::move(name), Resource::kind_named(kind, "kind"), std::string(text_of(content)),
                                     source);
             },
-            nb::arg("name"), nb::arg("kind"), nb::arg("content"), nb::arg("source"))
+            "name"_a, "kind"_a, "content"_a, "source"_a)
         .def_prop_ro("name", &Resource::name)
         .def_prop_ro(
             "kind", [](const Resource& resource) { return Resource::kKinds[static_cast<int>(resource.kind())]; },

@@ -120,7 +120,7 @@ void bind_two_loop(nb::module_& m) {
             const int n = checked_threads(threads);
             return filled(make<double>(curvature.size()), [&](auto a) { two_loop_back(pairs, n, span_of(d), a); });
         },
-        array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), nb::arg("threads"),
+        array("d"), array("s"), array("y"), array("curvature"), "ridge"_a, "threads"_a,
         "The first loop of the two-loop recursion, from the last pair (s, z = y + ridge s) to the first: d changes by "
         "-a z with a = s.d / s.z. Returns a. curvature: s.z of each pair.");
     m.def(
@@ -133,7 +133,7 @@ void bind_two_loop(nb::module_& m) {
             const WithoutGil unlocked;
             two_loop_forth(pairs, view(a), n, span_of(d));
         },
-        array("d"), array("s"), array("y"), array("curvature"), nb::arg("ridge"), array("a"), nb::arg("threads"),
+        array("d"), array("s"), array("y"), array("curvature"), "ridge"_a, array("a"), "threads"_a,
         "The second loop, from the first pair to the last: d changes by (a - z.d / s.z) s.");
 }
 
@@ -149,7 +149,7 @@ void bind_compact_form(nb::module_& m) {
             return filled(make<double>(a.shape(0), b.shape(0)),
                           [&](auto out) { row_products(view(a), view(b), a.shape(1), n, out); });
         },
-        array("a"), array("b"), nb::arg("threads"), "a b', by fixed blocks of columns.");
+        array("a"), array("b"), "threads"_a, "a b', by fixed blocks of columns.");
     m.def(
         "combine_columns",
         [](Array2<double> a, Array2<double> b, Array1<std::int64_t> chosen, Array2<double> c, int threads) {
@@ -168,7 +168,7 @@ void bind_compact_form(nb::module_& m) {
                 combine_columns(view(a), view(b), K, view(chosen), view(c), static_cast<int>(c.shape(1)), n, out);
             });
         },
-        array("a"), array("b"), array("chosen"), array("c"), nb::arg("threads"), "The chosen rows of [a', b'] c.");
+        array("a"), array("b"), array("chosen"), array("c"), "threads"_a, "The chosen rows of [a', b'] c.");
     m.def(
         "times_matrix",
         [](Array2<double> s, Array2<double> matrix, int threads) {
@@ -182,7 +182,7 @@ void bind_compact_form(nb::module_& m) {
                 times_matrix(view(s), view(matrix), matrix.shape(0), static_cast<int>(matrix.shape(1)), n, out);
             });
         },
-        array("s"), array("matrix"), nb::arg("threads"), "Vectors (rows of s) times a matrix.");
+        array("s"), array("matrix"), "threads"_a, "Vectors (rows of s) times a matrix.");
 }
 
 void bind_sgd(nb::module_& m) {
@@ -192,13 +192,13 @@ void bind_sgd(nb::module_& m) {
             [](Sgd* self, const Corpus& corpus, const std::string& kernel, int threads) {
                 construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
-            nb::arg("corpus"), nb::arg("kernel") = "auto", nb::arg("threads") = 1, nb::keep_alive<1, 2>())
+            "corpus"_a, "kernel"_a = "auto", "threads"_a = 1, nb::keep_alive<1, 2>())
         .def(
             "order",
             [](const Sgd& self, std::uint64_t seed, std::uint64_t epoch) {
                 return copy<std::int64_t>(self.order(seed, epoch));
             },
-            nb::arg("seed"), nb::arg("epoch"), "The sequences with positive weight in the order of an epoch.")
+            "seed"_a, "epoch"_a, "The sequences with positive weight in the order of an epoch.")
         .def_prop_ro("n_steps", &Sgd::n_steps, "The number of sequences with positive weight: the steps of an epoch.")
         .def(
             "run",
@@ -212,9 +212,8 @@ void bind_sgd(nb::module_& m) {
                                               {rho1, rho2, eta0, decay, done, at_once, order_factor}, ask);
                 return std::tuple(std::move(new_w), std::move(new_q), new_u);
             },
-            nb::arg("features"), array("w"), array("q"), nb::arg("u"), array("sequences"), nb::kw_only(),
-            nb::arg("rho1"), nb::arg("rho2"), nb::arg("eta0"), nb::arg("decay"), nb::arg("done"),
-            nb::arg("at_once") = 1, nb::arg("order_factor") = 1.0, nb::arg("go_on") = nb::none(),
+            "features"_a, array("w"), array("q"), "u"_a, array("sequences"), nb::kw_only(), "rho1"_a, "rho2"_a,
+            "eta0"_a, "decay"_a, "done"_a, "at_once"_a = 1, "order_factor"_a = 1.0, "go_on"_a = nb::none(),
             "Take a step for each sequence; return the new w, q and u. The gradients of `at_once` steps are "
             "computed at the same weights, on all threads. rho1 of a label n-gram is multiplied by "
             "`order_factor` for each label beyond two. `go_on` is called a few times per second with the "
@@ -224,8 +223,7 @@ void bind_sgd(nb::module_& m) {
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
                 return self.loss(features, view(w), view(sequences));
             },
-            nb::call_guard<WithoutGil>(), nb::arg("features"), array("w"), array("sequences"),
-            "The loss of some sequences.");
+            nb::call_guard<WithoutGil>(), "features"_a, array("w"), array("sequences"), "The loss of some sequences.");
 }
 
 Online::Rule rule_named(const std::string& name) {
@@ -244,15 +242,14 @@ void bind_online(nb::module_& m) {
                 construct(self, corpus, features,
                           Online::Options{rule_named(rule), type, c, error_sensitive, variance, gamma});
             },
-            nb::arg("corpus"), nb::arg("features"), nb::arg("rule"), nb::kw_only(), nb::arg("type") = 1,
-            nb::arg("c") = 1.0, nb::arg("error_sensitive") = true, nb::arg("variance") = 1.0, nb::arg("gamma") = 1.0,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+            "corpus"_a, "features"_a, "rule"_a, nb::kw_only(), "type"_a = 1, "c"_a = 1.0, "error_sensitive"_a = true,
+            "variance"_a = 1.0, "gamma"_a = 1.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "order",
             [](const Online& self, std::uint64_t seed, std::uint64_t epoch) {
                 return copy<std::int64_t>(self.order(seed, epoch));
             },
-            nb::arg("seed"), nb::arg("epoch"), "All sequences in the order of an epoch.")
+            "seed"_a, "epoch"_a, "All sequences in the order of an epoch.")
         .def(
             "run", [](Online& self, Array1<std::int64_t> sequences) { return self.run(view(sequences)); },
             nb::call_guard<WithoutGil>(), array("sequences"),
@@ -262,7 +259,7 @@ void bind_online(nb::module_& m) {
             [](const Online& self, bool average) {
                 return average ? copy<double>(self.average()) : copy<double>(self.weights());
             },
-            nb::kw_only(), nb::arg("average"), "The weights after the last step, or their mean over all steps.");
+            nb::kw_only(), "average"_a, "The weights after the last step, or their mean over all steps.");
 }
 
 }  // namespace
@@ -272,22 +269,20 @@ void bind_solvers(nb::module_& m) {
     m.attr("RIDGE") = kRidge;
     m.attr("RADIUS") = kRadius;
     m.def("minimize_quadratic", &minimize, array("g"), array("w"), array("diagonal"), array("parent"),
-          array("coupling"), array("factors"), array("place"), array("block"), nb::arg("scale"), nb::kw_only(),
-          nb::arg("subtracted"), nb::arg("rho1"), nb::arg("rho2"), nb::arg("radius"), nb::arg("tolerance"),
-          nb::arg("max_sweeps"), nb::arg("group") = nb::none(), nb::arg("eta") = nb::none(),
-          nb::arg("rho1_of") = nb::none(), nb::arg("unit") = nb::none(), nb::arg("threads") = 1,
+          array("coupling"), array("factors"), array("place"), array("block"), "scale"_a, nb::kw_only(), "subtracted"_a,
+          "rho1"_a, "rho2"_a, "radius"_a, "tolerance"_a, "max_sweeps"_a, "group"_a = nb::none(), "eta"_a = nb::none(),
+          "rho1_of"_a = nb::none(), "unit"_a = nb::none(), "threads"_a = 1,
           "The step d that minimizes g.d + d'Bd/2 + rho1 |w+d|_1 + rho2 |w+d|^2/2, |d_k| <= radius / unit_k.\n\n"
           "group: the group of each feature at each level, fine to coarse (-1: none; numbered by level). "
           "eta: the weights of groups, which add sum eta_G ||(w+d)_G||. rho1_of: replaces rho1 by one "
           "value per feature; not with groups.");
     m.def(
-        "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); },
-        nb::arg("corpus"),
+        "disjoint_groups", [](const Corpus& corpus) { return copy<std::uint8_t>(disjoint_groups(corpus)); }, "corpus"_a,
         "A group number for every attribute. No two attributes of a group occur at the same position, "
         "except in the last group.");
     m.def(
         "sequences_by_attribute",
-        [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, nb::arg("corpus"),
+        [](const Corpus& corpus) { return copy<std::int64_t>(sequences_by_attribute(corpus)); }, "corpus"_a,
         "The number of sequences that contain each attribute.");
     bind_two_loop(m);
     bind_compact_form(m);
@@ -297,7 +292,7 @@ void bind_solvers(nb::module_& m) {
             [](Sbcd* self, const Corpus& corpus, int threads, const std::string& kernel) {
                 construct(self, corpus, kernel_named(kernel), checked_threads(threads));
             },
-            nb::arg("corpus"), nb::arg("threads") = 0, nb::arg("kernel") = "auto", nb::keep_alive<1, 2>())
+            "corpus"_a, "threads"_a = 0, "kernel"_a = "auto", nb::keep_alive<1, 2>())
         .def_prop_rw(
             "damping", [](const Sbcd& self) { return copy<double>(self.damping()); },
             [](Sbcd& self, Array1<double> damping) {
@@ -315,8 +310,8 @@ void bind_solvers(nb::module_& m) {
                     self.sweep(features, span_of(out), view(counts), {rho1, rho2, as_printed, coordinatewise});
                 return std::tuple(std::move(out), passes);
             },
-            nb::arg("features"), array("w"), array("counts"), nb::kw_only(), nb::arg("rho1"), nb::arg("rho2"),
-            nb::arg("as_printed"), nb::arg("coordinatewise"),
+            "features"_a, array("w"), array("counts"), nb::kw_only(), "rho1"_a, "rho2"_a, "as_printed"_a,
+            "coordinatewise"_a,
             "Make one sweep; return the new weights and the number of forward-backward runs, in passes.");
     bind_sgd(m);
     bind_online(m);

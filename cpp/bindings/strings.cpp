@@ -20,9 +20,9 @@ auto strings_to_arrays(const StringTable& table) {
 void bind_strings(nb::module_& m) {
     nb::class_<StringTable>(m, "StringTable", "Maps strings to consecutive ids and back.")
         .def(nb::init<>())
-        .def("intern", nb::overload_cast<std::string_view>(&StringTable::intern), nb::arg("text"),
+        .def("intern", nb::overload_cast<std::string_view>(&StringTable::intern), "text"_a,
              "The id of `text`, which is added if missing.")
-        .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), nb::arg("text"),
+        .def("find", nb::overload_cast<std::string_view>(&StringTable::find, nb::const_), "text"_a,
              "The id of `text`, or None.")
         .def(
             "copy", [](const StringTable& table) { return StringTable(table); }, "A copy of the table.")
@@ -32,7 +32,7 @@ void bind_strings(nb::module_& m) {
                 const WithoutGil unlocked;
                 for (std::uint32_t id = 0; id < other.size(); ++id) table.intern(other[id]);
             },
-            nb::arg("other"), "Intern the strings of another table, in the order of their ids.")
+            "other"_a, "Intern the strings of another table, in the order of their ids.")
         .def("__len__", &StringTable::size)
         .def("__getitem__",
              [](const StringTable& table, std::int64_t id) {

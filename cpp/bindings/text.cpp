@@ -85,8 +85,8 @@ void bind_template(nb::module_& m) {
                 std::string content = raw ? std::string(text_of(*raw)) : std::get<std::string>(std::move(lines));
                 new (self) Template(std::move(content), dialect_named(boundary), source, bytes, std::move(resources));
             },
-            nb::arg("text"), nb::arg("boundary") = "crf++", nb::arg("source") = "template", nb::arg("bytes") = false,
-            nb::arg("resources") = Template::Resources(),
+            "text"_a, "boundary"_a = "crf++", "source"_a = "template", "bytes"_a = false,
+            "resources"_a = Template::Resources(),
             nb::sig("def __init__(self, text: str | bytes, boundary: str = 'crf++', source: str = 'template', "
                     "bytes: bool = False, resources: collections.abc.Sequence[Resource] = ()) -> None"),
             "boundary: the style of the cells beyond the ends of a sequence, 'crf++' (_B-1, _B+1) or "
@@ -118,7 +118,7 @@ void bind_template(nb::module_& m) {
             },
             "Whether each line has a macro.")
         .def("__len__", &Template::size)
-        .def("attributes", &attributes_of, nb::arg("rows"),
+        .def("attributes", &attributes_of, "rows"_a,
              nb::sig("def attributes(self, rows: collections.abc.Sequence[collections.abc.Sequence[str] | str]) -> "
                      "list[list[str]]"),
              "The attributes at each position of a sequence, in template order. rows: one row of columns per "
@@ -127,7 +127,7 @@ void bind_template(nb::module_& m) {
 
 void bind_readers(nb::module_& m) {
     m.def(
-        "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, nb::arg("piece"),
+        "whole_sequences", [](nb::bytes piece) { return whole_sequences(text_of(piece)); }, "piece"_a,
         "The length of the longest prefix that ends with a blank line; 0 if no line is blank.");
     m.def(
         "count_columns",
@@ -137,7 +137,7 @@ void bind_readers(nb::module_& m) {
             while (!rest.empty() && cells.empty()) split_columns(take_line(rest), cells);
             return cells.size();
         },
-        nb::arg("piece"), "The number of columns of the first line that is not blank; 0 if all lines are blank.");
+        "piece"_a, "The number of columns of the first line that is not blank; 0 if all lines are blank.");
     m.def(
         "parse_columns",
         [](nb::bytes piece, const std::string& source, std::int64_t n_columns, std::int64_t line, bool ragged) {
@@ -151,7 +151,7 @@ void bind_readers(nb::module_& m) {
             }
             return std::tuple(std::move(sequences), reader.n_columns());
         },
-        nb::arg("piece"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"), nb::arg("ragged") = false,
+        "piece"_a, "source"_a, "n_columns"_a, "line"_a, "ragged"_a = false,
         "The sequences of a piece of a column file, and its number of columns. n_columns: 0 if the "
         "first line decides or lines are ragged.");
     m.def(
@@ -174,7 +174,7 @@ void bind_readers(nb::module_& m) {
             }
             return sequences;
         },
-        nb::arg("piece"), nb::arg("source"), nb::arg("line"),
+        "piece"_a, "source"_a, "line"_a,
         "The sequences of a piece of a CRFsuite file: attributes with values, and labels.");
 }
 
@@ -188,9 +188,8 @@ void bind_text_encoder(nb::module_& m) {
                 new (self) TextEncoder(Names(std::move(attributes), grow), Names(std::move(labels), grow), start,
                                        missing, between_labels, true, word_rows(words), checked_threads(threads));
             },
-            nb::arg("attributes"), nb::arg("labels"), nb::arg("start") = true, nb::arg("grow") = false,
-            nb::arg("missing") = "", nb::arg("words") = nb::none(), nb::arg("threads") = 1,
-            nb::arg("between_labels") = "",
+            "attributes"_a, "labels"_a, "start"_a = true, "grow"_a = false, "missing"_a = "", "words"_a = nb::none(),
+            "threads"_a = 1, "between_labels"_a = "",
             "grow: unknown attributes and labels get an id; otherwise unknown attributes are left out and "
             "unknown labels are missing. words: word vectors that become dense columns; or a table and a "
             "column, whose words are numbered (Corpus.words). threads: for column files, 0 uses all cores; "
@@ -206,8 +205,7 @@ void bind_text_encoder(nb::module_& m) {
                 encoder.add(reader, lines);
                 return reader.n_columns();
             },
-            nb::arg("piece"), nb::arg("template"), nb::arg("source"), nb::arg("n_columns"), nb::arg("line"),
-            nb::arg("bytes") = false, nb::arg("ragged") = false,
+            "piece"_a, "template"_a, "source"_a, "n_columns"_a, "line"_a, "bytes"_a = false, "ragged"_a = false,
             "Add a piece of a column file with labels; return its number of columns. n_columns: 0 if the "
             "first line decides. bytes: cells are arbitrary bytes instead of UTF-8 text. ragged: lines may "
             "differ in their number of columns; only those that the template needs and the label, the last "
@@ -222,7 +220,7 @@ void bind_text_encoder(nb::module_& m) {
                 Items items;
                 while (reader.next(items)) encoder.add(items, bias);
             },
-            nb::arg("piece"), nb::arg("bias"), nb::arg("source"), nb::arg("line"), "Add a piece of a CRFsuite file.")
+            "piece"_a, "bias"_a, "source"_a, "line"_a, "Add a piece of a CRFsuite file.")
         .def_prop_ro("n_sequences", &TextEncoder::n_sequences)
         .def_prop_ro("n_tokens", &TextEncoder::n_tokens)
         .def(

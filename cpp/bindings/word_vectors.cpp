@@ -30,8 +30,8 @@ Result<float, 2> as_array(std::vector<float> values, std::size_t width) {
 
 void bind_vector_text(nb::module_& m) {
     nb::class_<VectorText>(m, "VectorText", "Reads word vectors in the text format of word2vec and GloVe.")
-        .def(nb::init<std::string, std::int64_t, const StringTable*>(), nb::arg("source"), nb::arg("n_bytes") = 0,
-             nb::arg("wanted").none() = nb::none(),
+        .def(nb::init<std::string, std::int64_t, const StringTable*>(), "source"_a, "n_bytes"_a = 0,
+             "wanted"_a.none() = nb::none(),
              "source: names the file in errors; n_bytes: size of the file; wanted: keep only the vectors of "
              "these words and of their lowercase forms.")
         .def(
@@ -41,7 +41,7 @@ void bind_vector_text(nb::module_& m) {
                 const WithoutGil unlocked;
                 text.add(lines);
             },
-            nb::arg("piece"), "Parse complete lines, which continue those added before.")
+            "piece"_a, "Parse complete lines, which continue those added before.")
         .def_prop_ro("width", &VectorText::width, "The length of a vector; 0 until one has been read.")
         .def_prop_ro("n_lines", &VectorText::n_lines, "The number of vectors read, kept or not.")
         .def(
@@ -66,8 +66,7 @@ void bind_word_vectors(nb::module_& m) {
                     WordVectors(std::move(words), view(values), std::move(mean), std::move(scale), window, column);
             },
             // The numbers are not copied; the object keeps the array alive.
-            nb::keep_alive<1, 3>(), nb::arg("words"), array("values"), nb::arg("mean"), nb::arg("scale"),
-            nb::arg("window") = 0, nb::arg("column") = 0,
+            nb::keep_alive<1, 3>(), "words"_a, array("values"), "mean"_a, "scale"_a, "window"_a = 0, "column"_a = 0,
             "values: float32[words * d], concatenated vectors; mean, scale: [d + 1], a value x becomes (x - "
             "mean) scale, and an additional column holds the last scale for words without a vector; window: "
             "number of words before and after whose vectors are added as columns; column: the word column "
@@ -85,7 +84,7 @@ void bind_word_vectors(nb::module_& m) {
         .def_prop_ro("width", &WordVectors::width, "d")
         .def_prop_ro("window", &WordVectors::window)
         .def_prop_ro("column", &WordVectors::column)
-        .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), nb::arg("word"),
+        .def("row", nb::overload_cast<std::string_view>(&WordVectors::row, nb::const_), "word"_a,
              "The row of the vector of a word or of its lowercase form; -1 if neither has a vector.")
         .def(
             "rows",
@@ -94,14 +93,14 @@ void bind_word_vectors(nb::module_& m) {
                 for (std::uint32_t k = 0; k < words.size(); ++k) rows.data()[k] = vectors.row(words[k]);
                 return rows;
             },
-            nb::arg("words"), nb::rv_policy::move, "`row` of each of these words.")
+            "words"_a, nb::rv_policy::move, "`row` of each of these words.")
         .def(
             "added",
             [](const WordVectors& vectors, const Corpus& corpus, const Array1<std::int32_t>& rows,
                const StringTable& attributes) {
                 return std::make_shared<Corpus>(vectors.added_to(corpus, view(rows), attributes));
             },
-            nb::arg("corpus"), array("rows"), nb::arg("attributes"),
+            "corpus"_a, array("rows"), "attributes"_a,
             "A copy of the corpus with dense columns, given the vector row of each position (int32[P], -1: "
             "none).");
 }
