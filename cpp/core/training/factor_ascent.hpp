@@ -11,13 +11,10 @@
 // search have the same form as for a single block.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "core/base/aligned.hpp"
 
 namespace sparsecrf {
 
@@ -38,48 +35,11 @@ struct SequenceGradient {
     std::vector<float> value;
 };
 
-class FactorAscent {
-   public:
-    // free: the items whose factors may change, in ascending order, with the gradient of each. entropy: [items].
-    // rho1: [L]. Keeps references to entropy and rho1.
-    FactorAscent(std::vector<std::size_t> free, std::vector<SequenceGradient> gradients,
-                 std::span<const MixedEntropy> entropy, std::span<const double> rho1, double rho2, int threads);
-
-    // Raises D in at most this many sweeps. s: [items]; G: [L] at s, updated approximately.
-    void ascend(int sweeps, std::span<double> s, std::span<double> G);
-
-   private:
-    static constexpr std::size_t kBlocks = 8;  // blocks of a round
-    struct Block {
-        std::size_t first, end;            // indices of `free_`
-        std::vector<std::uint32_t> place;  // [n] distinct features, ascending; gradients store indices into this list
-        std::vector<double> inverse;       // [n] 1 / sqrt(m)
-    };
-    // Scratch of a block of a round.
-    struct Cell {
-        double G, rho1;  // both / sqrt(m)
-    };
-    struct Slot {
-        std::vector<Cell> cells;              // [n]
-        std::vector<double> change;           // [n] change of G
-        AlignedVector<double> G, part, rho1;  // of the features that matter to one sequence
-    };
-
-    void count_times(bool safely);
-    void sweep(const Block& block, bool all, std::span<const double> G, std::span<double> s, Slot& slot);
-    double improved(const SequenceGradient& gradient, const MixedEntropy& entropy, double s, Slot& slot) const;
-    void add(std::span<const Block> blocks, std::size_t share, std::span<double> G) const;
-
-    const std::vector<std::size_t> free_;
-    std::vector<SequenceGradient> gradients_;  // [free] times sqrt(m)
-    std::vector<char> resting_;                // [free] whether s stayed at 1 when it was last visited
-    const std::span<const MixedEntropy> entropy_;
-    const std::span<const double> rho1_;
-    const double rho2_;
-    const int threads_;
-    std::vector<Block> blocks_;
-    std::array<Slot, kBlocks> slots_;
-};
+// Raises D in at most this many sweeps. free: the items whose factors may change, in ascending order, with the gradient
+// of each. entropy: [items]; rho1: [L]; s: [items]; G: [L] at s, updated approximately.
+void ascend_factors(std::vector<std::size_t> free, std::vector<SequenceGradient> gradients,
+                    std::span<const MixedEntropy> entropy, std::span<const double> rho1, double rho2, int threads,
+                    int sweeps, std::span<double> s, std::span<double> G);
 
 // D, given G(s).
 double factor_bound(std::span<const MixedEntropy> entropy, std::span<const double> s, std::span<const double> rho1,

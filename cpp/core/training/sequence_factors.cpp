@@ -55,11 +55,12 @@ class SequenceFactors {
         for (std::size_t k = 0; k < centre.size(); ++k) d_[k] -= centre[k];
     }
 
-    // Computes gradients and entropies. Returns an ascent over the items whose factor may change.
-    FactorAscent collect(const Potentials& potentials, const FactorOptions& options, int threads) {
+    // Computes gradients and entropies, and raises the factors that may change. G: [L], updated approximately.
+    void ascend(const Potentials& potentials, const FactorOptions& options, int threads, std::span<double> G) {
         std::vector<SequenceGradient> gradients;
         std::vector<std::size_t> free = gradients_of_free(potentials, options, threads, gradients);
-        return {std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads};
+        ascend_factors(std::move(free), std::move(gradients), entropy_, options.thresholds, options.rho2, threads,
+                       options.sweeps, s_, G);
     }
 
     std::span<double> factors() { return s_; }  // [items]
@@ -200,7 +201,7 @@ double Oracle::sequence_factors(const FeatureSet& features, std::span<const doub
     const std::vector<double> at_1 = options.alone ? total : own();
     Prepared& of = prepare(features, w);
     release_sums(of);  // the gradients of all sequences need the memory
-    factors.collect(*of.potentials, options, threads_).ascend(options.sweeps, factors.factors(), G);
+    factors.ascend(*of.potentials, options, threads_, G);
     const std::vector<double> found = own();
     // The small terms omitted from the gradients may have misled the ascent.
     std::vector<double> all(listed.size());
