@@ -74,19 +74,14 @@ def columns(audit: Audit, sequences: Sequence[Any]) -> Iterator[str]:
     for i, tokens in enumerate(sequences):
         for t, token in enumerate(tokens):
             found = of_token.get((i, t))
-            row = (
-                list(token) if isinstance(token, list) and all(isinstance(c, str) for c in token) else [text_of(token)]
-            )
-            judged = (
-                ["-", "-", "0"] if found is None else [str(found.label), str(found.suggested), f"{found.score:.4f}"]
-            )
-            for cell in [*row, *judged]:
+            are_columns = isinstance(token, list) and all(isinstance(cell, str) for cell in token)
+            row = list(token) if are_columns else [text_of(token)]
+            row += ["-", "-", "0"] if found is None else [str(found.label), str(found.suggested), f"{found.score:.4f}"]
+            for cell in row:
                 if len(cell.split()) != 1:
-                    where = f"sequence {i}, token {t}"
-                    raise InputError(
-                        f"{where}: column files cannot hold {cell!r:.60}; write JSON lines (-o FILE.jsonl)"
-                    )
-            yield " ".join([*row, *judged]) + "\n"
+                    where, remedy = f"sequence {i}, token {t}", "write JSON lines (-o FILE.jsonl)"
+                    raise InputError(f"{where}: column files cannot hold {cell!r:.60}; {remedy}")
+            yield " ".join(row) + "\n"
         yield "\n"
 
 

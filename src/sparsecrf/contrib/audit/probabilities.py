@@ -29,10 +29,8 @@ def given_others(chain: Chain, corpus: Corpus, reach: int) -> Floats:
     A label depends on the `reach` - 1 labels before and after it, so tokens at a distance of `reach` can be free at the
     same time: `reach` runs of forward-backward are enough for all tokens. Missing labels are summed over.
     """
-    lengths = np.diff(corpus.offsets)
-    place = np.arange(corpus.n_tokens) - np.repeat(
-        corpus.offsets[:-1], lengths
-    )  # position of each token in its sequence
+    # The position of each token in its sequence.
+    place = np.arange(corpus.n_tokens) - np.repeat(corpus.offsets[:-1], np.diff(corpus.offsets))
     found = np.empty((corpus.n_tokens, corpus.n_labels))
     for k in range(reach):
         free = place % reach == k

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from sparsecrf._core import Corpus, Encoder, InputError
+from sparsecrf._core import Corpus, InputError
 from sparsecrf.contrib.compat.errors import WrongType
-from sparsecrf.encoding.vocabulary import BIAS, Vocabulary
+from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.lazy import np
 
 Encoded = TypeVar("Encoded")
@@ -126,15 +126,9 @@ class Data:
     def __init__(self) -> None:
         #: The labels of all groups, since CRFsuite's models also contain the labels of the holdout group.
         self.vocabulary = Vocabulary(start=False)
-        self._encoder = self._new_encoder()
+        self._encoder = self.vocabulary.encoder(grow=True)
         self._corpus: Corpus | None = None  # sequences encoded before the last `split`
         self._groups: list[int] = []
-
-    def _new_encoder(self) -> Encoder:
-        tables = self.vocabulary
-        return Encoder(
-            attributes=tables.attributes, labels=tables.labels, bigram=None, bias=BIAS, start=False, grow=True
-        )
 
     def add(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:
         where = f"sequence {len(self._groups)}"

@@ -164,9 +164,8 @@ class Tagger:
             return found
         model = self._opened_model()
         if self._whole is None:
-            self._whole = Chain(
-                model.features, model.w, threads=1
-            )  # one sequence at a time: more threads would not help
+            # More threads would not help with one sequence at a time.
+            self._whole = Chain(model.features, model.w, threads=1)
         return self._whole, model.vocabulary.encode([items])
 
     def tag(self, xseq: Iterable[Any] | None = None) -> list[str]:

@@ -173,11 +173,8 @@ class BaseTrainer:
 
     def _store(self, model: Model | None, path: str | os.PathLike[str], format: str, n_features: int) -> None:
         began = time.perf_counter()
-        self.model = None
-        if model is not None:
-            self.model = Model.from_bytes(
-                model.to_bytes()
-            )  # its vocabulary does not grow with the vocabulary of the training data
+        # A copy, whose vocabulary does not grow with the vocabulary of the training data.
+        self.model = None if model is None else Model.from_bytes(model.to_bytes())
         if os.fspath(path):
             write_atomically(path, to_binary(None) if model is None else FORMATS[format](model))
         n_labels, attributes = len(self._data.vocabulary.labels), self._data.vocabulary.attributes

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sparsecrf._core import CrfsuiteModel, InputError
+from sparsecrf.contrib.convert.exporting import with_pairs_only
 from sparsecrf.contrib.convert.importing import assemble, number_of, text_of
 from sparsecrf.encoding.vocabulary import BIAS
 from sparsecrf.lazy import np
@@ -111,9 +112,7 @@ class Written(NamedTuple):
 
 def as_written(model: Model) -> Written:
     """A model in the form of CRFsuite's files; raises for anything they cannot express."""
-    if model.dense is not None:
-        raise InputError("CRFsuite models cannot contain vectors, but this model does")
-    small = model.without_parts().compacted()
+    small = with_pairs_only(model, "CRFsuite")
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
     for x in sorted(set(small.features.bigram_attribute.tolist())):
@@ -127,9 +126,6 @@ def as_written(model: Model) -> Written:
             f"CRFsuite models have no start label: expected no weights for it, found a weight for label {found!r}; "
             "train with --no-start"
         )
-    if small.features.n_ngram:
-        n = small.features.n_ngram
-        raise InputError(f"CRFsuite models cannot contain label n-grams longer than pairs: expected none, found {n}")
     features = small.features
     used, place = np.unique(features.unigram_attribute, return_inverse=True)
     before, label = matrix[:Y].nonzero()

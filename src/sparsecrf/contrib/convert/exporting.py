@@ -59,12 +59,7 @@ def exported(model: Model, tool: Tool) -> Exported:
             f"{tool.name} models generate attributes from columns: expected a model with a template, found a model "
             "without a template"
         )
-    if model.dense is not None:
-        raise InputError(f"{tool.name} models cannot contain vectors, but this model does")
-    small = model.without_parts().compacted()
-    if small.features.n_ngram:
-        n = small.features.n_ngram
-        raise InputError(f"{tool.name} models cannot contain label n-grams longer than pairs: expected none, found {n}")
+    small = with_pairs_only(model, tool.name)
     lines = lines_of(model.template)
     _check_template(model.template, lines, tool)
     Y, f, w, names = len(small.labels), small.features, small.w, small.vocabulary.attributes
@@ -91,6 +86,16 @@ def exported(model: Model, tool: Tool) -> Exported:
     )
 
 
+def with_pairs_only(model: Model, tool: str) -> Model:
+    """The same model without label parts and zero weights. Raises for vectors and label n-grams longer than pairs."""
+    if model.dense is not None:
+        raise InputError(f"{tool} models cannot contain vectors, but this model does")
+    small = model.without_parts().compacted()
+    if n := small.features.n_ngram:
+        raise InputError(f"{tool} models cannot contain label n-grams longer than pairs: expected none, found {n}")
+    return small
+
+
 def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
     """Raise for an attribute that no template line can generate. The first letter of an attribute determines what it
     conditions."""
@@ -106,9 +111,8 @@ class _Ids:
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []
         self._old_name = old_name
-        self._known: dict[
-            str, tuple[int, int, bool]
-        ] = {}  # new name to id, old attribute, and whether it follows the start label
+        # From new names to ids, old attributes, and whether these follow the start label.
+        self._known: dict[str, tuple[int, int, bool]] = {}
 
     def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:
         """The new ids of these attributes, one for each entry."""

@@ -16,14 +16,7 @@ from sparsecrf.model import Model
 WINDOW = 4  # letters on each side
 LONGEST = 4  # length of the longest n-gram
 HELD_OUT = 1000  # words each for dev and test
-EXAMPLES = (
-    "phoenix",
-    "knight",
-    "quick",
-    "exhaust",
-    "island",
-    "music",
-)  # examples of zero, one and two sounds per letter
+EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # with zero, one and two sounds per letter
 
 
 def attributes(word: str) -> list[list[str]]:

@@ -68,12 +68,6 @@ def make_report(
     content["names"] = names.all
     if trial:
         content["try"] = trial_data(model, example or "")
-    return assemble(content)
-
-
-def assemble(content: dict[str, Any]) -> str:
-    """The page around its data."""
-    trial = content.get("try") is not None
     scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
     # Allows compiling WebAssembly, but not running text as code.
     return page_of("page.html", content, scripts, compiles=trial)[0]
