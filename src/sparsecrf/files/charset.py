@@ -15,7 +15,7 @@ from typing import IO, cast
 
 from sparsecrf._core import InputError
 from sparsecrf.compatibility import OptionError
-from sparsecrf.files.text import Piece, Source, name_of, opened
+from sparsecrf.files.text import Piece, Source, name_of, not_decoded, opened
 
 UTF8, BYTES = "utf-8", "bytes"
 #: Bytes that separate columns and lines. Files are cut into sequences before they are decoded.
@@ -41,12 +41,7 @@ class Charset:
         try:
             return piece._replace(data=piece.data.decode(self.name).encode())
         except UnicodeDecodeError as error:
-            before = piece.data[: error.start]
-            line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
-            found = f"byte 0x{piece.data[error.start]:02X}"
-            raise InputError(
-                f"{source}, line {line}, byte {byte}: expected text in {self.name}, found {found}"
-            ) from None
+            raise not_decoded(error, piece, source, f"text in {self.name}") from None
 
     def replaced(self, piece: Piece) -> Piece:
         """The piece in the same encoding, with bytes that cannot be decoded and NULs replaced by U+FFFD (? in encodings

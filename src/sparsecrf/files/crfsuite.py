@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sparsecrf._core import parse_crfsuite
 from sparsecrf.files.text import Source, name_of, pieces
 
-#: Attributes of each token with their values, and the label of each token.
+#: A sequence: the attributes of each token with their values, and the label of each token.
 Items = tuple[list[list[tuple[str, float]]], list[str]]
 
 

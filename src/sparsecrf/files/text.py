@@ -38,6 +38,14 @@ class Piece(NamedTuple):
     line: int  #: number of its first line
 
 
+def not_decoded(error: UnicodeDecodeError, piece: Piece, source: str, expected: str) -> InputError:
+    """The error for a byte of a piece that cannot be decoded."""
+    before = piece.data[: error.start]
+    line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
+    found = f"byte 0x{piece.data[error.start]:02X}"
+    return InputError(f"{source}, line {line}, byte {byte}: expected {expected}, found {found}")
+
+
 def name_of(source: Source) -> str:
     """The name of a source in error messages."""
     if source == "-":

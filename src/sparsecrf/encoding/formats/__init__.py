@@ -4,7 +4,7 @@ Every command then supports it: `train`, `path`, `--cache`, Dask, `label`, `eval
 """
 
 from sparsecrf.compatibility import OptionError
-from sparsecrf.encoding.formats.base import Format, Items, Layout
+from sparsecrf.encoding.formats.base import Format, Layout
 from sparsecrf.encoding.formats.columns import Columns
 from sparsecrf.encoding.formats.conllu import Conllu
 from sparsecrf.encoding.formats.crfsuite import CrfSuite
@@ -39,4 +39,4 @@ def format_of(file: str) -> Format:
     return next(by_suffix, COLUMNS)
 
 
-__all__ = ["COLUMNS", "CRFSUITE", "FORMATS", "Format", "Items", "Layout", "Records", "format_named", "format_of"]
+__all__ = ["COLUMNS", "CRFSUITE", "FORMATS", "Format", "Layout", "Records", "format_named", "format_of"]

@@ -15,10 +15,9 @@ from sparsecrf._core import InputError, TextEncoder
 from sparsecrf.compatibility import OptionError
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
+from sparsecrf.files.crfsuite import Items
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, pieces
 
-#: A sequence: the attributes of each token with their values, and the label of each token.
-Items: TypeAlias = tuple[list[list[tuple[str, float]]], list[str]]
 #: A sequence: the columns of each token, and the label of each token.
 Labelled: TypeAlias = tuple[list[list[str]], list[str]]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import TextEncoder
-from sparsecrf.encoding.formats.base import Format, Items, Layout
+from sparsecrf.encoding.formats.base import Format, Layout
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import BIAS
-from sparsecrf.files.crfsuite import crfsuite_lines, read_crfsuite
+from sparsecrf.files.crfsuite import Items, crfsuite_lines, read_crfsuite
 from sparsecrf.files.text import Piece, Source
 
 

@@ -12,7 +12,7 @@ from sparsecrf.encoding.formats.base import Format, Labelled, Layout
 from sparsecrf.encoding.presets import preset
 from sparsecrf.encoding.template import Template
 from sparsecrf.encoding.vocabulary import Vocabulary, Words
-from sparsecrf.files.text import PIECE_BYTES, Piece, Source, name_of, pieces, whole_lines
+from sparsecrf.files.text import PIECE_BYTES, Piece, Source, name_of, not_decoded, pieces, whole_lines
 
 
 class FoundSpan(NamedTuple):
@@ -187,10 +187,7 @@ def text_lines(piece: Piece, source: str) -> list[str]:
     try:
         text = piece.data.decode()
     except UnicodeDecodeError as error:
-        before = piece.data[: error.start]
-        line, byte = piece.line + before.count(b"\n"), error.start - before.rfind(b"\n")
-        found = f"byte 0x{piece.data[error.start]:02X}"
-        raise InputError(f"{source}, line {line}, byte {byte}: expected text in UTF-8, found {found}") from None
+        raise not_decoded(error, piece, source, "text in UTF-8") from None
     if "\0" in text:
         line = piece.line + text.count("\n", 0, text.index("\0"))
         raise InputError(f"{source}, line {line}: expected text, found a NUL byte")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from sparsecrf._core import InputError, parse_crfsuite
 from sparsecrf.compatibility import OptionError
-from sparsecrf.encoding.formats.base import Format, Items
+from sparsecrf.encoding.formats.base import Format
 from sparsecrf.encoding.formats.crfsuite import CrfSuite
 from sparsecrf.encoding.template import Template
+from sparsecrf.files.crfsuite import Items
 from sparsecrf.files.text import PIECE_BYTES, Piece, Source, name_of
 
 _BOM = b"\xef\xbb\xbf"
