@@ -70,16 +70,9 @@ class Checkpoint:
         point = state.point
         arrays = {"numbers": point.known.numbers, "w": point.w, "g": point.g}
         arrays |= {_SOLVER + name: array for name, array in state.solver.items()}
-        counters: dict[str, Any] = {
-            "loss": point.loss,
-            "iteration": state.iteration,
-            "screened": state.screened,
-            "stalled": state.stalled,
-            "passes": state.passes,
-            "elapsed": state.elapsed,
-            "history": [asdict(record) for record in state.history],
-            "values": state.values,
-        }
+        counters: dict[str, Any] = {"loss": point.loss}
+        counters |= {name: getattr(state, name) for name in ("iteration", "screened", "stalled", "passes", "elapsed")}
+        counters |= {"history": [asdict(record) for record in state.history], "values": state.values}
         if isfinite(state.promise):
             counters["promise"] = state.promise
         if self.ngrams is not None:  # the numbers of label n-grams are indices into the table of this run

@@ -103,14 +103,9 @@ class _Stochastic(Solver):
         self.joined = np.setdiff1d(new.numbers, old.numbers, assume_unique=True)
 
     def state(self) -> Arrays:
-        state: Arrays = {"epochs": np.array(self.epochs), "u": np.array(self.u), "joined": self.joined}
-        if self.q is not None:
-            state["q"] = self.q
-        if self.eta0 is not None:
-            state["eta0"] = np.array(self.eta0)
-        if self.longer_since is not None:
-            state["longer_since"] = np.array(self.longer_since)
-        return state
+        always = {"epochs": self.epochs, "u": self.u, "joined": self.joined}
+        known = {"q": self.q, "eta0": self.eta0, "longer_since": self.longer_since}  # None before the first step
+        return {name: np.asarray(value) for name, value in (always | known).items() if value is not None}
 
     def restore(self, state: Arrays) -> None:
         self.epochs, self.u, self.joined = int(state["epochs"]), float(state["u"]), state["joined"]
