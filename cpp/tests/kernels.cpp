@@ -58,6 +58,9 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     keep(out);
     k.maxplus(a.data(), m.data(), rows, n, out.data());
     keep(out);
+    const std::vector<int> of{rows - 1, 0, rows / 2, 0};
+    k.maxplus_of(a.data(), m.data(), of.data(), 4, n, out.data());
+    keep(out);
 
     std::vector<Row> lefts, rights;  // vectors of outer products: lefts[r][i] rights[r][j]
     for (int r = 0; r < 5; ++r) {
@@ -73,10 +76,17 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
 
     Row x = numbers(random, size, 900.0);  // exp overflows and underflows
     x[1] = -kInfinity;
+    x[2] = 0.0;
     k.exp_shifted(x.data(), 0.25, n, out.data());
     keep(out);
     double low, high;
     k.range(x.data(), n, &low, &high);
+    std::vector<int> found(size);
+    all.push_back(k.largest(x.data(), n));
+    const int n_above = k.above(x.data(), m.data(), 100.0, n, found.data());
+    all.insert(all.end(), found.begin(), found.begin() + n_above);
+    const int n_nonzero = k.nonzero(x.data(), n, found.data());
+    all.insert(all.end(), found.begin(), found.begin() + n_nonzero);
     double best, second;
     all.push_back(k.best_two(x.data(), m.data(), n, &best, &second));
     all.push_back(best);

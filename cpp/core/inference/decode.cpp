@@ -27,13 +27,6 @@ void column_scores(const Potentials& potentials, const Lattice& lattice, std::in
     }
 }
 
-// The index of the first maximum of x[0..n), where n is a multiple of kLanes; many times faster than std::max_element.
-std::int64_t largest(const double* x, int n) {
-    double low, high;
-    kernels().range(x, n, &low, &high);
-    return std::find(x, x + n, high) - x;
-}
-
 // Calls add(t, term) for each term of score_t(y_{t-1}, y_t) at each position t of sequence i: unigram scores, the pair
 // scores of the base and rest lists, and label n-grams, if any. labels: [P] of the whole corpus.
 template <class Add>
@@ -111,8 +104,8 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
         const double* s = recursion.constrained_scores(lattice, t);
         for (int y = 0; y < stride; ++y) epsilon[y] += s[y];
     }
-    const auto best_at = [&](std::int64_t t) { return largest(lattice.alpha + t * stride, stride); };
-    std::int64_t y = best_at(lattice.length - 1);
+    const auto best_at = [&](std::int64_t t) { return kernels().largest(lattice.alpha + t * stride, stride); };
+    int y = best_at(lattice.length - 1);
     const double score = lattice.alpha[(lattice.length - 1) * stride + y];
     if (score == -kInfinity) {  // from some position on, all scores are -infinity
         std::int64_t t = 0;
@@ -125,7 +118,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
         const double* previous = lattice.alpha + (t - 1) * stride;
         column_scores(potentials, lattice, t, static_cast<int>(y), column.data());
         for (int i = 0; i < Y; ++i) column[i] += previous[i];
-        y = largest(column.data(), stride);
+        y = kernels().largest(column.data(), stride);
     }
     return score;
 }

@@ -89,7 +89,7 @@ double* OneByOne::next() {
 }
 
 void OneByOne::add_scores(const double* scores, double* epsilon) {
-    for (int y = 0; y < stride(); ++y) epsilon[y] += scores[y];
+    kernels().axpy(1.0, scores, stride(), epsilon);
     ++length_;
 }
 
@@ -120,14 +120,12 @@ void OneByOne::add_own(const double* scores, std::span<const std::uint32_t> bigr
     rest_.insert(rest_.end(), rest.begin(), rest.end());
     own_.push_back({matrix, rest_.size()});
     pairs_->add(matrix, rest);
-    const int Y = chain_.features().n_labels;
-    const double* const m = pairs_->scores(matrix);
     if (length_ == 0) {
-        std::copy_n(m + Y * stride(), stride(), epsilon);
+        std::copy_n(pairs_->start_scores(matrix), stride(), epsilon);
     } else {
-        kernels().maxplus(epsilon - stride(), m, Y, stride(), epsilon);
+        max_plus(epsilon - stride(), pairs_->scores(matrix), epsilon, order_);
     }
-    pairs_->undo(matrix);
+    pairs_->undo();
     add_scores(scores, epsilon);
 }
 

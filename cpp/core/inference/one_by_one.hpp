@@ -77,7 +77,7 @@ class OneByOne {
     AlignedVector<double> scores_, column_;  // [Yp]
     AlignedVector<double> zeros_;            // [Yp]
     std::vector<Attribute> list_;            // scratch
-    std::vector<int> order_;                 // scratch for Transition::best
+    std::vector<int> order_;                 // scratch for Viterbi steps
     int n_different_ = 0;                    // consecutive sequences that this class could not label
 };
 

@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "core/base/infinity.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
-
-void RowSum::add(const double* dense, double value) {
-    prefetch(dense);
-    dense_[n_] = dense;
-    values_[n_] = value;
-    if (++n_ == kAtATime) finish();
-}
 
 void RowSum::finish() {
     if (n_ > 0) kernels().sum_rows(values_, dense_, n_, stride_, s_);

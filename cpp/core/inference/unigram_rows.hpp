@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/aligned.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/corpus/features.hpp"
 
 namespace sparsecrf {
@@ -21,7 +22,12 @@ class RowSum {
    public:
     // s: [stride]
     RowSum(double* s, int stride) : s_(s), stride_(stride) {}
-    void add(const double* dense, double value = 1.0);
+    void add(const double* dense, double value = 1.0) {
+        prefetch(dense);
+        dense_[n_] = dense;
+        values_[n_] = value;
+        if (++n_ == kAtATime) finish();
+    }
     // Adds the cells of a sparse row.
     void add(const std::uint16_t* cells, const double* weights, std::uint32_t n, double value = 1.0) {
         for (std::uint32_t i = 0; i < n; ++i) s_[cells[i]] += value * weights[i];

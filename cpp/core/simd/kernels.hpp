@@ -24,6 +24,10 @@ struct Kernels {
 
     // out[j] = max_i (a[i] + m[i, j])              same shapes
     void (*maxplus)(const double* a, const double* m, int rows, int stride, double* out);
+    // The same over n of the rows, which may repeat: out[j] = max_k (a[i] + m[i, j]), i = of[k]
+    void (*maxplus_of)(const double* a, const double* m, const int* of, int n, int stride, double* out);
+    // Writes the j < n with x[j] + y[j] > bound to `out`, in ascending order, and returns their number.  out: [n]
+    int (*above)(const double* x, const double* y, double bound, int n, int* out);
 
     // g[i, j] += sum_r a[r][i] v[r][j]             for i0 <= i < i1, j < stride;  a, v: n row pointers
     void (*rank_update)(const double* const* a, const double* const* v, std::size_t n, int i0, int i1, int stride,
@@ -38,8 +42,14 @@ struct Kernels {
     // v = beta o v (v holds ebar on entry), p = alpha o beta;  returns sum_j v[j]
     double (*backward_finish)(const double* alpha, const double* beta, int n, double* v, double* p);
 
+    // Writes the j < n with x[j] != 0 to `out`, in ascending order, and returns their number.  out: [n]
+    int (*nonzero)(const double* x, int n, int* out);
+
     // The largest of s[0..n), and the smallest that is not -infinity (infinity if all are).
     void (*range)(const double* s, int n, double* low, double* high);
+
+    // The first j < n that maximizes x[j].
+    int (*largest)(const double* x, int n);
 
     // The first j < n that maximizes x[j] + y[j], that sum, and the second largest sum (equal to the largest on a tie).
     int (*best_two)(const double* x, const double* y, int n, double* best, double* second);

@@ -53,19 +53,31 @@ void matvec_tile(const double* a, const double* m, int rows, int stride, double*
 }
 
 template <int NV>
+SPARSECRF_INLINE void maxplus_row(double a, const double* row, Vec (&best)[NV]) {
+    const Vec a0 = broadcast(a);
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) {
+        const Vec x = a0 + load(row + j * L);
+        best[j] = select(x > best[j], x, best[j]);
+    }
+}
+
+template <int NV>
 void maxplus_tile(const double* a, const double* m, int rows, int stride, double* out) {
     Vec best[NV];
     SPARSECRF_UNROLL
     for (int j = 0; j < NV; ++j) best[j] = broadcast(-kInfinity);
-    for (int i = 0; i < rows; ++i) {
-        const double* row = m + static_cast<std::ptrdiff_t>(i) * stride;
-        const Vec a0 = broadcast(a[i]);
-        SPARSECRF_UNROLL
-        for (int j = 0; j < NV; ++j) {
-            const Vec x = a0 + load(row + j * L);
-            best[j] = select(x > best[j], x, best[j]);
-        }
-    }
+    for (int i = 0; i < rows; ++i) maxplus_row(a[i], m + static_cast<std::ptrdiff_t>(i) * stride, best);
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) store(out + j * L, best[j]);
+}
+
+template <int NV>
+void maxplus_of_tile(const double* a, const double* m, const int* of, int n, int stride, double* out) {
+    Vec best[NV];
+    SPARSECRF_UNROLL
+    for (int j = 0; j < NV; ++j) best[j] = broadcast(-kInfinity);
+    for (int k = 0; k < n; ++k) maxplus_row(a[of[k]], m + static_cast<std::ptrdiff_t>(of[k]) * stride, best);
     SPARSECRF_UNROLL
     for (int j = 0; j < NV; ++j) store(out + j * L, best[j]);
 }
@@ -96,6 +108,15 @@ void matvec(const double* a, const double* m, int rows, int stride, double* out)
 
 void maxplus(const double* a, const double* m, int rows, int stride, double* out) {
     tiled(kMaxplus, a, m, rows, stride, out);
+}
+
+void maxplus_of(const double* a, const double* m, const int* of, int n, int stride, double* out) {
+    using Tile = void (*)(const double*, const double*, const int*, int, int, double*);
+    static constexpr Tile tiles[] = {maxplus_of_tile<1>, maxplus_of_tile<2>, maxplus_of_tile<3>, maxplus_of_tile<4>,
+                                     maxplus_of_tile<5>, maxplus_of_tile<6>, maxplus_of_tile<7>, maxplus_of_tile<8>};
+    int j = 0;
+    for (; j + 8 * L <= stride; j += 8 * L) tiles[7](a, m + j, of, n, stride, out + j);
+    if (j < stride) tiles[(stride - j) / L - 1](a, m + j, of, n, stride, out + j);
 }
 
 // A tile of NI rows x NJ vectors of g stays in registers while all n outer products are added to it.
@@ -203,6 +224,34 @@ double backward_finish(const double* alpha, const double* beta, int n, double* v
     return reduce(acc);
 }
 
+int nonzero(const double* x, int n, int* out) {
+    const Vec zero = broadcast(0.0);
+    int found = 0;
+    for (int j = 0; j < n; j += L) {
+        const Vec z = load(x + j);
+        if (!any_greater(select(z > zero, z, zero - z), zero)) continue;
+        for (int i = 0; i < L; ++i) {
+            out[found] = j + i;
+            found += z[i] != 0.0;
+        }
+    }
+    return found;
+}
+
+// The largest and the smallest lane, without branches.
+SPARSECRF_INLINE double largest_lane(Vec x) {
+    for (int half = L / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    }
+    return x[0];
+}
+SPARSECRF_INLINE double smallest_lane(Vec x) {
+    for (int half = L / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) x[i] = x[i] < x[i + half] ? x[i] : x[i + half];
+    }
+    return x[0];
+}
+
 void range(const double* s, int n, double* low, double* high) {
     const Vec infinity = broadcast(kInfinity), minus_infinity = broadcast(-kInfinity);
     Vec lo = infinity, hi = minus_infinity;
@@ -212,37 +261,84 @@ void range(const double* s, int n, double* low, double* high) {
         lo = select(finite < lo, finite, lo);
         hi = select(x > hi, x, hi);
     }
-    *low = lo[0];
-    *high = hi[0];
-    for (int i = 1; i < L; ++i) {
-        if (lo[i] < *low) *low = lo[i];
-        if (hi[i] > *high) *high = hi[i];
-    }
+    *low = smallest_lane(lo);
+    *high = largest_lane(hi);
 }
 
-// The largest lane, without branches.
-SPARSECRF_INLINE double largest_lane(Vec x) {
-    for (int half = L / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; ++i) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
-    }
-    return x[0];
-}
-
-int best_two(const double* x, const double* y, int n, double* best, double* second) {
-    Vec lane;
-    for (int i = 0; i < L; ++i) lane[i] = i;
-    Vec high = broadcast(-kInfinity), next = high;  // per lane
-    Vec before = broadcast(0.0) - lane;             // minus the first index of `high`, exact in a double
+int above(const double* x, const double* y, double bound, int n, int* out) {
+    const Vec limit = broadcast(bound);
+    int found = 0;
     for (int j = 0; j < n; j += L) {
         const Vec z = load(x + j) + load(y + j);
+        if (!any_greater(z, limit)) continue;
+        for (int i = 0; i < L; ++i) {
+            out[found] = j + i;
+            found += z[i] > bound;
+        }
+    }
+    return found;
+}
+
+int largest(const double* x, int n) {
+    constexpr int kAtATime = 4;
+    Vec high[kAtATime];
+    SPARSECRF_UNROLL
+    for (int k = 0; k < kAtATime; ++k) high[k] = broadcast(-kInfinity);
+    int j = 0;
+    for (; j + kAtATime * L <= n; j += kAtATime * L) {
+        SPARSECRF_UNROLL
+        for (int k = 0; k < kAtATime; ++k) {
+            const Vec z = load(x + j + k * L);
+            high[k] = select(z > high[k], z, high[k]);
+        }
+    }
+    for (; j < n; j += L) {
+        const Vec z = load(x + j);
+        high[0] = select(z > high[0], z, high[0]);
+    }
+    for (int k = 1; k < kAtATime; ++k) high[0] = select(high[k] > high[0], high[k], high[0]);
+    const double best = largest_lane(high[0]);
+    int first = 0;
+    while (!any_at_least(load(x + first), broadcast(best))) first += L;
+    while (x[first] < best) ++first;
+    return first;
+}
+
+// The two largest numbers per lane, and minus the first index of the largest, exact in a double.
+struct BestTwo {
+    Vec high, next, before;
+
+    SPARSECRF_INLINE void add(Vec z, Vec minus_index) {
         const IntVec larger = z > high;
         const Vec lower = select(larger, high, z);
         next = select(lower > next, lower, next);
         high = select(larger, z, high);
-        before = select(larger, broadcast(-j) - lane, before);
+        before = select(larger, minus_index, before);
     }
+};
+
+// Even and odd vectors are kept apart, to hide latencies.
+int best_two(const double* x, const double* y, int n, double* best, double* second) {
+    Vec lane;
+    for (int i = 0; i < L; ++i) lane[i] = i;
+    const Vec low = broadcast(-kInfinity), two = broadcast(2.0 * L);
+    Vec at = broadcast(0.0) - lane;  // minus the indices of the next even vector
+    BestTwo even{low, low, at}, odd{low, low, at};
+    int j = 0;
+    for (; j + 2 * L <= n; j += 2 * L) {
+        even.add(load(x + j) + load(y + j), at);
+        odd.add(load(x + j + L) + load(y + j + L), at - broadcast(L));
+        at = at - two;
+    }
+    if (j < n) even.add(load(x + j) + load(y + j), at);
+    const Vec more = select(even.next > odd.next, even.next, odd.next);
+    const Vec lower = select(even.high > odd.high, odd.high, even.high);
+    const Vec high = select(even.high > odd.high, even.high, odd.high), next = select(lower > more, lower, more);
+    const Vec first_of_both = select(even.before > odd.before, even.before, odd.before);
+    const Vec before =
+        select(even.high > odd.high, even.before, select(odd.high > even.high, odd.before, first_of_both));
     *best = largest_lane(high);
-    const Vec candidates = select(high >= broadcast(*best), before, broadcast(-kInfinity));
+    const Vec candidates = select(high >= broadcast(*best), before, low);
     const double first = largest_lane(candidates);
     *second = largest_lane(select(candidates >= broadcast(first), next, high));
     return -static_cast<int>(first);
@@ -326,11 +422,15 @@ const Kernels& table() {
     static constexpr Kernels kernels{SPARSECRF_STRING(SPARSECRF_CLONE),
                                      matvec,
                                      maxplus,
+                                     maxplus_of,
+                                     above,
                                      rank_update,
                                      exp_shifted,
                                      forward_finish,
                                      backward_finish,
+                                     nonzero,
                                      range,
+                                     largest,
                                      best_two,
                                      dot,
                                      excess,

@@ -136,4 +136,19 @@ SPARSECRF_INLINE bool any_greater(Vec a, Vec b) {
     return found;
 #endif
 }
+
+// Whether a >= b in some lane.
+SPARSECRF_INLINE bool any_at_least(Vec a, Vec b) {
+#if defined(__AVX512F__) && SPARSECRF_LANES == 8 && !defined(SPARSECRF_ARRAYS) && !defined(_MSC_VER)
+    constexpr int kAtLeast = 29, kNoRounding = 4;
+    return __builtin_ia32_cmppd512_mask(a, b, kAtLeast, 0xff, kNoRounding) != 0;
+#elif defined(__AVX__) && SPARSECRF_LANES == 4 && !defined(SPARSECRF_ARRAYS) && !defined(_MSC_VER)
+    return __builtin_ia32_movmskpd256(reinterpret_cast<Vec>(a >= b)) != 0;
+#else
+    const IntVec at_least = a >= b;
+    bool found = false;
+    for (int i = 0; i < L; ++i) found |= at_least[i] != 0;
+    return found;
+#endif
+}
 }  // namespace sparsecrf::SPARSECRF_CLONE

@@ -10,7 +10,7 @@ PairRows::PairRows(const FeatureSet& features, std::span<const double> w)
     : Y_(features.n_labels),
       Yp_(padded(Y_)),
       size_(size_of(Y_)),
-      stride_(static_cast<std::size_t>(size_ + Y_ * Yp_)),
+      stride_(static_cast<std::size_t>(size_ + Yp_ + Y_ * Yp_)),
       rows_(features.n_attributes, Row{0, 0}) {
     const LabelPairs pairs(features.n_labels);
     const double* weight = w.data() + features.n_unigram();
@@ -20,9 +20,9 @@ PairRows::PairRows(const FeatureSet& features, std::span<const double> w)
         for (const std::uint32_t pair : features.bigram_pairs_of(x)) {
             const double value = *of_row++;
             if (value == 0.0) continue;
-            const std::uint32_t cell = pairs.previous(pair) * static_cast<std::uint32_t>(Yp_) + pairs.label(pair);
-            cells_.push_back(static_cast<std::uint16_t>(cell));
-            weights_.push_back(value);
+            const std::uint32_t previous = pairs.previous(pair);
+            const std::uint32_t at = previous * static_cast<std::uint32_t>(Yp_) + pairs.label(pair);
+            cells_.push_back({static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(previous), value});
         }
         rows_[x].end = static_cast<std::uint32_t>(cells_.size());
     }
@@ -56,33 +56,41 @@ std::uint32_t PairRows::look_up(std::span<const std::uint32_t> list) {
     double* const m = matrices_.data() + number * stride_;
     for (int i = 0; i <= Y_; ++i) std::fill_n(m + i * Yp_, Y_, 0.0);
     add(number, list);
+    double* const high = m + size_;
+    double* const columns = high + Yp_;
     for (int i = 0; i < Y_; ++i) {
-        for (int y = 0; y < Y_; ++y) m[size_ + y * Yp_ + i] = m[i * Yp_ + y];
+        high[i] = *std::max_element(m + i * Yp_, m + i * Yp_ + Y_);
+        for (int y = 0; y < Y_; ++y) columns[y * Yp_ + i] = m[i * Yp_ + y];
     }
     return number;
 }
 
 void PairRows::add(std::uint32_t matrix, std::span<const std::uint32_t> attributes) {
     double* const m = matrices_.data() + matrix * stride_;
+    double* const high = m + size_;
     changed_.clear();
     for (const std::uint32_t x : attributes) {
         for (std::uint32_t k = rows_[x].begin; k < rows_[x].end; ++k) {
-            changed_.push_back({cells_[k], m[cells_[k]]});
-            m[cells_[k]] += weights_[k];
+            double& cell = m[cells_[k].at];
+            changed_.push_back({&cell, cell});
+            cell += cells_[k].weight;
+            double& of_row = high[cells_[k].previous];
+            if (cells_[k].previous == Y_ || !(cell > of_row)) continue;
+            changed_.push_back({&of_row, of_row});
+            of_row = cell;
         }
     }
 }
 
-void PairRows::undo(std::uint32_t matrix) {
-    double* const m = matrices_.data() + matrix * stride_;
-    for (; !changed_.empty(); changed_.pop_back()) m[changed_.back().cell] = changed_.back().before;
+void PairRows::undo() {
+    for (; !changed_.empty(); changed_.pop_back()) *changed_.back().cell = changed_.back().before;
 }
 
 void PairRows::add_to_column(std::span<const std::uint32_t> attributes, std::int64_t y, double* column) const {
     for (const std::uint32_t x : attributes) {
         for (std::uint32_t k = rows_[x].begin; k < rows_[x].end; ++k) {
-            const int previous = cells_[k] / Yp_;
-            if (cells_[k] - previous * Yp_ == y && previous < Y_) column[previous] += weights_[k];
+            const int previous = cells_[k].previous;
+            if (cells_[k].at - previous * Yp_ == y && previous < Y_) column[previous] += cells_[k].weight;
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "core/base/lanes.hpp"
 #include "core/corpus/features.hpp"
 #include "core/corpus/string_table.hpp"
+#include "core/inference/transitions/max_plus.hpp"
 
 namespace sparsecrf {
 
@@ -29,14 +30,20 @@ class PairRows {
     bool is_full() const { return matrices_.size() > 4 * kMostNumbers; }
     // The number of the matrix m(y', y) = sum of lambda[x, y', y] over the attributes x of a list.
     std::uint32_t matrix(std::span<const std::uint32_t> list);
-    // m: [Y + 1, Yp], last row for the start label, padded with -infinity. Valid until the next call of `matrix`.
-    const double* scores(std::uint32_t matrix) const { return matrices_.data() + matrix * stride_; }
+    // m: [Y, Yp], padded with -infinity. Valid until the next call of `matrix`.
+    ScoreMatrix scores(std::uint32_t matrix) const {
+        const double* const m = begin_of(matrix);
+        return {m, m + size_, Y_, Yp_, true};
+    }
+    const double* start_scores(std::uint32_t matrix) const { return begin_of(matrix) + Y_ * Yp_; }
     // m(., y): [Yp], padded with -infinity
-    const double* column(std::uint32_t matrix, std::int64_t y) const { return scores(matrix) + size_ + y * Yp_; }
+    const double* column(std::uint32_t matrix, std::int64_t y) const {
+        return begin_of(matrix) + size_ + Yp_ + y * Yp_;
+    }
 
     // Adds the weights of attributes to a matrix, but not to its columns; undo() reverts the last call.
     void add(std::uint32_t matrix, std::span<const std::uint32_t> attributes);
-    void undo(std::uint32_t matrix);
+    void undo();
     // column(y') += sum of lambda[x, y', y] over the attributes x
     void add_to_column(std::span<const std::uint32_t> attributes, std::int64_t y, double* column) const;
 
@@ -46,22 +53,26 @@ class PairRows {
     static constexpr int kRecentBits = 11;
     static int size_of(int n_labels) { return (n_labels + 1) * padded(n_labels); }
 
+    const double* begin_of(std::uint32_t matrix) const { return matrices_.data() + matrix * stride_; }
     // The same as `matrix`, for a list that is not among the recent lists.
     std::uint32_t look_up(std::span<const std::uint32_t> list);
 
     struct Row {
         std::uint32_t begin, end;
     };
+    struct Cell {
+        std::uint16_t at, previous;  // y' Yp + y, y'
+        double weight;
+    };
     struct Changed {
-        std::uint16_t cell;
+        double* cell;
         double before;
     };
-    int Y_, Yp_, size_;                 // size_: (Y + 1) Yp
-    std::size_t stride_;                // of matrices_: a matrix and its columns
-    std::vector<Row> rows_;             // [X]
-    std::vector<std::uint16_t> cells_;  // cells of all rows
-    std::vector<double> weights_;       // [cells_]
-    StringTable lists_;                 // lists that have matrices
+    int Y_, Yp_, size_;        // size_: (Y + 1) Yp
+    std::size_t stride_;       // of matrices_: a matrix, the largest score of each row, and the columns
+    std::vector<Row> rows_;    // [X]
+    std::vector<Cell> cells_;  // cells of all rows
+    StringTable lists_;        // lists that have matrices
     // The most recent list with each hash.
     struct Recent {
         std::size_t n = kNone;

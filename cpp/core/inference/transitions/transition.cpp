@@ -5,6 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/infinity.hpp"
+#include "core/inference/transitions/max_plus.hpp"
 
 namespace sparsecrf {
 namespace {
@@ -267,7 +268,7 @@ double Transition::row_sum(const double* v, int previous) const {
 // epsilon(y') + kappa(c(y'), c(y)), which is the same for all labels y of a class.
 void Transition::best(const double* epsilon, double* best, std::vector<int>& order) const {
     need(State::assigned, "best");
-    if (dense_) return kernels().maxplus(epsilon, lambda_.data(), n_labels_, stride_, best);
+    if (dense_) return max_plus(epsilon, {lambda_.data(), row_high_.data(), n_labels_, stride_, finite_}, best, order);
     std::fill(best + n_labels_, best + stride_, -kInfinity);
     if (classes_ == nullptr) return best_without_classes(epsilon, best, order);
     const auto C = static_cast<std::size_t>(classes_->n_classes());
@@ -280,23 +281,32 @@ void Transition::best(const double* epsilon, double* best, std::vector<int>& ord
     }
     for (std::uint32_t c = 0; c < C; ++c) {
         const auto plain = [&](std::size_t i) { return epsilon[i] + class_score_[classes_->class_of(i) * C + c]; };
+        const auto all = [&] {
+            thread_local AlignedVector<double> scores;
+            scores.assign(static_cast<std::size_t>(stride_), -kInfinity);
+            for (int i = 0; i < n_labels_; ++i)
+                scores[static_cast<std::size_t>(i)] = plain(static_cast<std::size_t>(i));
+            return scores.data();
+        };
         const std::uint32_t top = *std::max_element(
             best_of.begin(), best_of.end(), [&](std::uint32_t a, std::uint32_t b) { return plain(a) < plain(b); });
-        best_columns(epsilon, plain, top, classes_->members(c), best, order);
+        best_columns(epsilon, all, plain(top), top, classes_->members(c), best, order);
     }
 }
 
 // Let `top` be the label with the largest epsilon (padding is -infinity). If `top` is outside A(y), best(y) is
-// max(epsilon(top), best of A(y)). Only rows y' with epsilon(y') + high > epsilon(top) can be better, and with
-// many labels, few rows y' can. The columns y with `top` in A(y) are computed individually.
+// max(epsilon(top), best of A(y)), and only rows y' with an entry above epsilon(top) - epsilon(y') can be better: with
+// many labels, few rows. The same holds if lambda(top, y) >= 0, or if some entry is better than epsilon(top). The
+// other columns y are computed individually.
 void Transition::best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const {
-    double low, highest;
-    kernels().range(epsilon, stride_, &low, &highest);
-    const auto top = static_cast<std::uint32_t>(std::find(epsilon, epsilon + n_labels_, highest) - epsilon);
+    const int top = kernels().largest(epsilon, stride_);
+    const double highest = epsilon[top];
     const LabelPairs numbers(n_labels_);
     std::fill_n(best, n_labels_, highest);
-    for (std::uint32_t i = 0; i < numbers.n_labels; ++i) {
-        if (!(epsilon[i] + high_ > highest)) continue;
+    order.resize(static_cast<std::size_t>(stride_));
+    const int n = kernels().above(epsilon, row_high_.data(), highest, stride_, order.data());
+    for (int r = 0; r < n; ++r) {
+        const auto i = static_cast<std::uint32_t>(order[static_cast<std::size_t>(r)]);
         const std::uint32_t first = numbers.pair(i, 0);
         for (std::uint32_t k = row_ptr_[i]; k < row_ptr_[i + 1]; ++k) {
             double& of = best[scores_.pair[k] - first];
@@ -306,59 +316,51 @@ void Transition::best_without_classes(const double* epsilon, double* best, std::
     thread_local std::vector<std::uint32_t> columns;
     columns.clear();
     for (std::uint32_t k = row_ptr_[top]; k < row_ptr_[top + 1]; ++k) {
-        columns.push_back(scores_.pair[k] - numbers.pair(top, 0));
+        const std::uint32_t y = scores_.pair[k] - numbers.pair(static_cast<std::uint32_t>(top), 0);
+        if (scores_.score[k] < 0.0 && best[y] == highest) columns.push_back(y);
     }
-    best_columns(epsilon, [epsilon](std::size_t i) { return epsilon[i]; }, top, columns, best, order);
+    best_columns(
+        epsilon, [epsilon] { return epsilon; }, highest, static_cast<std::uint32_t>(top), columns, best, order);
 }
 
-// Computes best(y) of some columns. Outside A(y), the score of a label is `plain`, which is largest for `top`. The best
-// label outside A(y) is the first label outside A(y) in descending order of `plain`. The order is needed only if `top`
-// is in A(y) and plain(top) exceeds the best of A(y), and only down to that best score.
+// Computes best(y) of some columns. plain(): the scores of labels outside A(y), [Yp], padded with -infinity; `top` has
+// the largest, `highest`. If `top` is in A(y) and `highest` exceeds the best of A(y), the best label outside A(y) is
+// the first label outside A(y) in descending order of these scores, down to the best of A(y).
 template <class Plain>
-void Transition::best_columns(const double* epsilon, Plain plain, std::uint32_t top,
+void Transition::best_columns(const double* epsilon, Plain plain, double highest, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
-    order.clear();
-    std::size_t sorted = 0;  // only the first `sorted` entries of `order` are in place: most columns need only a few
-    thread_local std::vector<double> values;  // `plain` of each label
-    const auto ranked = [&](std::size_t k) {
-        if (order.empty()) {
-            values.resize(static_cast<std::size_t>(n_labels_));
-            for (int y = 0; y < n_labels_; ++y) {
-                order.push_back(y);
-                values[static_cast<std::size_t>(y)] = plain(static_cast<std::size_t>(y));
-            }
-        }
-        if (k >= sorted) {
-            constexpr std::size_t kFirst = 4;
-            const std::size_t next = std::min(order.size(), std::max(kFirst, 4 * sorted));
-            const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
-            const double* x = values.data();
-            std::partial_sort(at(sorted), at(next), order.end(), [x](int a, int b) { return x[a] > x[b]; });
-            sorted = next;
-        }
-        return order[k];
+    thread_local std::vector<std::uint32_t> ranked;  // columns that need the order
+    ranked.clear();
+    const auto listed = [&](std::uint32_t column, int y) {
+        return std::binary_search(column_row_.data() + column_ptr_[column],
+                                  column_row_.data() + column_ptr_[column + 1], static_cast<std::uint16_t>(y));
     };
-    const double highest = plain(top);
+    double lowest = highest;  // the smallest best of A(y) of these columns
     for (const std::uint32_t column : columns) {
-        const std::uint16_t* begin = column_row_.data() + column_ptr_[column];
-        const std::uint16_t* end = column_row_.data() + column_ptr_[column + 1];
         double found = -kInfinity;  // the best of A(y)
         for (std::uint32_t k = column_ptr_[column]; k < column_ptr_[column + 1]; ++k) {
             found = std::max(found, epsilon[column_row_[k]] + scores_.score[column_entry_[k]]);
         }
-        const auto listed = [&](int y) { return std::binary_search(begin, end, static_cast<std::uint16_t>(y)); };
-        if (found < highest && !listed(static_cast<int>(top))) {
-            found = highest;
-        } else if (found < highest) {
-            for (std::size_t k = 0; k < static_cast<std::size_t>(n_labels_); ++k) {
-                const int y = ranked(k);
-                const double outside = values[static_cast<std::size_t>(y)];
-                if (outside > found && listed(y)) continue;
-                found = std::max(found, outside);
-                break;
-            }
-        }
         best[column] = found;
+        if (found >= highest) continue;
+        if (listed(column, static_cast<int>(top))) {
+            ranked.push_back(column);
+            lowest = std::min(lowest, found);
+        } else {
+            best[column] = highest;
+        }
+    }
+    if (ranked.empty()) return;
+    thread_local AlignedVector<double> zeros;
+    zeros.resize(static_cast<std::size_t>(stride_), 0.0);
+    const double* const scores = plain();
+    order.resize(static_cast<std::size_t>(stride_));
+    order.resize(static_cast<std::size_t>(kernels().above(scores, zeros.data(), lowest, stride_, order.data())));
+    std::sort(order.begin(), order.end(), [scores](int a, int b) { return scores[a] > scores[b]; });
+    for (const std::uint32_t column : ranked) {
+        const auto outside = std::find_if(order.begin(), order.end(),
+                                          [&](int y) { return !(scores[y] > best[column]) || !listed(column, y); });
+        if (outside != order.end()) best[column] = std::max(best[column], scores[*outside]);
     }
 }
 

@@ -80,7 +80,7 @@ class Transition {
     void forward(const double* alpha, double* u) const;
     // beta(y') = sum_y E(y', y) v(y), total = sum_y v(y)
     void backward(const double* v, double total, double* beta) const;
-    // best(y) = max_{y'} epsilon(y') + lambda(y', y); `order`: scratch for Y labels. Needs `assign`.
+    // best(y) = max_{y'} epsilon(y') + lambda(y', y), both [Yp], padded with -infinity; `order`: scratch. Needs `assign`.
     void best(const double* epsilon, double* best, std::vector<int>& order) const;
 
     double weight(int previous, int y) const;       // E(y', y)
@@ -130,8 +130,8 @@ class Transition {
     void set_differences(const double* weights);
     void best_without_classes(const double* epsilon, double* best, std::vector<int>& order) const;
     template <class Plain>
-    void best_columns(const double* epsilon, Plain plain, std::uint32_t top, std::span<const std::uint32_t> columns,
-                      double* best, std::vector<int>& order) const;
+    void best_columns(const double* epsilon, Plain plain, double highest, std::uint32_t top,
+                      std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const;
 
     void lay_dense();
     void fill_dense(const double* weights);
@@ -142,7 +142,10 @@ class Transition {
     State state_ = State::empty;
     bool dense_ = false;
     double low_ = 0.0, high_ = 0.0;
-    PairScores scores_;  // y' < Y
+    PairScores scores_;               // y' < Y
+    bool finite_ = true;              // whether no pair is forbidden
+    AlignedVector<double> row_high_;  // [Yp] largest lambda(y', .), among the entries only if sparse; padded with
+                                      // -infinity. Set by `assign`.
     AlignedVector<double> start_score_, start_weight_;
 
     // Label classes; null if none.

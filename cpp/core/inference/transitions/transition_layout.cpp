@@ -52,8 +52,12 @@ void Transition::assign(int n_labels, const PairScores& scores, Kernel kernel, s
     n_labels_ = n_labels;
     stride_ = padded(n_labels);
     low_ = high_ = 0.0;
+    finite_ = true;
     for (const double x : scores.score) {
-        if (x == -kInfinity) continue;
+        if (x == -kInfinity) {
+            finite_ = false;
+            continue;
+        }
         low_ = std::min(low_, x);
         high_ = std::max(high_, x);
     }
@@ -128,6 +132,11 @@ void Transition::fill_dense(const double* weights) {
         e_[i * Yp + y] = et_[y * Yp + i] = weights[k];
         lambda_[i * Yp + y] = scores_.score[k];
     });
+    row_high_.assign(Yp, -kInfinity);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_labels_); ++i) {
+        double low;
+        kernels().range(lambda_.data() + i * Yp, stride_, &low, &row_high_[i]);
+    }
 }
 
 void Transition::lay_sparse() {
@@ -163,6 +172,10 @@ void Transition::fill_sparse(const double* weights) {
     weight_.assign(weights, weights + scores_.pair.size());
     fill_bundles(columns_, true);
     fill_bundles(rows_, false);
+    row_high_.assign(static_cast<std::size_t>(stride_), -kInfinity);
+    for_each_pair(scores_.pair, n_labels_, [&](std::size_t k, std::size_t i, std::size_t) {
+        row_high_[i] = std::max(row_high_[i], scores_.score[k]);
+    });
 }
 
 void Transition::Bundles::clear() {
