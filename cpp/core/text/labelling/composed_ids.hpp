@@ -81,7 +81,10 @@ class ComposedIds {
     struct Key {
         std::uint64_t words[2] = {~std::uint64_t{0}, 0};
         bool operator==(const Key&) const = default;
-        void add(std::uint32_t value, std::size_t k) { words[k / 3] |= std::uint64_t{value} << kBits * (k % 3); }
+        void add(std::uint32_t value, std::size_t k) {
+            constexpr int kShifts[] = {0, kBits, 2 * kBits, 0, kBits};
+            words[k >= 3] |= std::uint64_t{value} << kShifts[k];
+        }
         static Key of(std::uint32_t number) { return {{0, std::uint64_t{number} << 2 * kBits}}; }
     };
     // Lines of the same kind, of which one reads all the values.

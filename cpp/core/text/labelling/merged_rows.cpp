@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <iterator>
 #include <utility>
 
 #include "core/base/prefetch.hpp"
+#include "core/simd/kernels.hpp"
+#include "core/text/same_text.hpp"
 
 namespace sparsecrf {
 
@@ -24,14 +24,18 @@ MergedRows::MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<co
       labels_(static_cast<std::size_t>(padded(features_.n_labels))) {
     const std::vector<std::uint32_t>& composed = composed_.lines();
     for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(lines_->size()); ++k) {
+        kinds_.push_back(lines_->kind(k));
         if (!std::binary_search(composed.begin(), composed.end(), k)) add_line(k);
     }
-    for (Column& column : columns_) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+        Column& column = columns_[c];
+        if (column.has_pairs) with_pairs_.push_back(c);
         std::stable_sort(column.lines.begin(), column.lines.end(),
                          [](const Line& a, const Line& b) { return a.offset > b.offset; });
         margin_ = std::max(margin_, column.window() - 1);
     }
     sums_.resize(static_cast<std::size_t>((margin_ + 1) * stride_));
+    nonzero_.resize(sums_.size());
 }
 
 void MergedRows::add_line(std::uint32_t line) {
@@ -45,7 +49,24 @@ void MergedRows::add_line(std::uint32_t line) {
     column.first = column.lines.empty() ? offset : std::min(column.first, offset);
     column.last = column.lines.empty() ? offset : std::max(column.last, offset);
     column.has_pairs = column.has_pairs || lines_->kind(line) != Template::Kind::unigram;
-    column.lines.push_back({line, offset});
+    Line& made = column.lines.emplace_back(Line{line, offset, {}, {}});
+    const auto& items = lines_->items(line);
+    if (std::all_of(items.begin(), items.end(), Template::is_known)) lay_out(column, made);
+}
+
+void MergedRows::lay_out(Column& column, Line& line) const {
+    for (const Template::Item& item : lines_->items(line.number)) {
+        if (item.macro == 0) {
+            (line.steps.empty() ? line.first : line.steps.back().literal) = {item.literal, item.hash};
+            continue;
+        }
+        const auto same = [&](const Template::Item& other) {
+            return other.macro == item.macro && other.index == item.index;
+        };
+        const auto value = std::find_if(column.values.begin(), column.values.end(), same);
+        line.steps.push_back({static_cast<std::size_t>(value - column.values.begin()), {}});
+        if (value == column.values.end()) column.values.push_back(item);
+    }
 }
 
 void MergedRows::forget() {
@@ -136,17 +157,49 @@ std::uint32_t MergedRows::look_up(std::uint32_t line, std::int64_t t) {
     return names_->find_if(*hash, same).value_or(kAbsent);
 }
 
-void MergedRows::add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<std::uint32_t>& pairs) const {
+void MergedRows::read_cell(const Column& column, std::int64_t row) {
+    of_cell_.clear();
+    for (const Template::Item& item : column.values) of_cell_.push_back(*lines_->known(item, *sequence_, values_, row));
+}
+
+bool MergedRows::is(const Line& line, std::string_view text) const {
+    const auto take = [&](std::string_view part) {
+        if (text.size() < part.size() || !same_text(part, text.substr(0, part.size()))) return false;
+        text.remove_prefix(part.size());
+        return true;
+    };
+    if (!take(line.first.text)) return false;
+    for (const Step& step : line.steps) {
+        if (!take(of_cell_[step.value].text) || !take(step.literal.text)) return false;
+    }
+    return text.empty();
+}
+
+// H(a b) = H(a) B^|b| + H(b)
+std::uint32_t MergedRows::look_up(const Line& line, std::int64_t row) {
+    if (line.steps.empty()) return look_up(line.number, row - line.offset);
+    std::uint64_t h = line.first.hash.value;
+    for (const Step& step : line.steps) {
+        const TextHash &part = of_cell_[step.value].hash, &literal = step.literal.hash;
+        h = (h * part.power + part.value) * literal.power + literal.value;
+    }
+    if (!filter_.may_have(h)) return kAbsent;
+    return names_->find_if(h, [&](std::string_view text) { return is(line, text); }).value_or(kAbsent);
+}
+
+inline void MergedRows::add(std::uint32_t line, std::uint32_t id, RowSum& sum,
+                            std::vector<std::uint32_t>& pairs) const {
     if (id == kAbsent) return;
-    const Template::Kind kind = lines_->kind(line);
+    const Template::Kind kind = kinds_[line];
     if (kind == Template::Kind::unigram || kind == Template::Kind::both) rows_.add(id, 1.0, sum);
     if (kind != Template::Kind::unigram && features_.conditions_pairs(id)) pairs.push_back(id);
 }
 
 // The lines may refer to positions outside the sequence: their attributes depend only on the cell.
 MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
-    const auto size = static_cast<std::size_t>(column.window() * stride_);
+    const auto size = column.window() * stride_;
     std::fill_n(sums_.begin(), size, 0.0);
+    read_cell(column, row);
     auto line = column.lines.begin();
     Merged made;
     const std::size_t n_pairs = pairs_.size();
@@ -154,34 +207,30 @@ MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
         if (column.has_pairs) column.pairs.push_back(pairs_.size());
         RowSum sum(sums_.data() + (column.last - offset) * stride_, static_cast<int>(stride_));
         for (; line != column.lines.end() && line->offset == offset; ++line) {
-            add(line->number, look_up(line->number, row - offset), sum, pairs_);
+            add(line->number, look_up(*line, row), sum, pairs_);
         }
         sum.finish();
     }
     if (column.has_pairs) column.pairs.push_back(pairs_.size());
     made.has_pairs = pairs_.size() > n_pairs;
-    const auto is_zero = [](double x) { return x == 0.0; };
-    const auto begin = sums_.begin(), end = begin + static_cast<std::ptrdiff_t>(size);
-    const auto n = std::count_if(begin, end, std::not_fn(is_zero));
+    const int n = kernels().nonzero(sums_.data(), static_cast<int>(size), nonzero_.data());
     if (n == 0) return made;
-    const std::ptrdiff_t first = (std::find_if_not(begin, end, is_zero) - begin) / kLanes * kLanes;
-    const std::ptrdiff_t last =
-        std::find_if_not(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), is_zero).base() - begin;
-    const int width = padded(static_cast<int>(last - first));
+    const int first = nonzero_[0] / kLanes * kLanes,
+              width = padded(nonzero_[static_cast<std::size_t>(n) - 1] + 1 - first);
     made.dense = worth_a_dense_row(n, width);
     if (made.dense) {
         made.begin = static_cast<std::uint32_t>(dense_.size());
         made.n = static_cast<std::uint32_t>(width);
         made.first = static_cast<std::uint32_t>(first);
-        dense_.insert(dense_.end(), begin + first, begin + first + width);
+        dense_.insert(dense_.end(), sums_.begin() + first, sums_.begin() + first + width);
         return made;
     }
     made.begin = static_cast<std::uint32_t>(cells_.size());
     made.n = static_cast<std::uint32_t>(n);
-    for (std::size_t cell = 0; cell < size; ++cell) {
-        if (is_zero(sums_[cell])) continue;
+    for (int k = 0; k < n; ++k) {
+        const int cell = nonzero_[static_cast<std::size_t>(k)];
         cells_.push_back(static_cast<std::uint32_t>(cell));
-        weights_.push_back(sums_[cell]);
+        weights_.push_back(sums_[static_cast<std::size_t>(cell)]);
     }
     return made;
 }
@@ -189,16 +238,14 @@ MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
 const double* MergedRows::score(std::int64_t t, std::vector<std::uint32_t>& pairs, std::size_t& n_common) {
     double* const cells = cell_scores_.data() + (margin_ + t) * stride_;
     pairs = constant_pairs_;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (const std::size_t c : with_pairs_) {
         const Column& column = columns_[c];
-        if (!column.has_pairs) continue;
         for (std::int64_t offset = column.last; offset >= column.first; --offset) {
             const std::size_t at = place(t + offset, c);
             if (!column.merged[at].has_pairs) continue;
-            const std::size_t k =
-                at * static_cast<std::size_t>(column.window() + 1) + static_cast<std::size_t>(column.last - offset);
-            pairs.insert(pairs.end(), pairs_.begin() + static_cast<std::ptrdiff_t>(column.pairs[k]),
-                         pairs_.begin() + static_cast<std::ptrdiff_t>(column.pairs[k + 1]));
+            const std::size_t* const range =
+                &column.pairs[at * static_cast<std::size_t>(column.window() + 1)] + (column.last - offset);
+            for (std::size_t k = range[0]; k < range[1]; ++k) pairs.push_back(pairs_[k]);
         }
     }
     n_common = pairs.size();

@@ -51,22 +51,35 @@ class MergedRows {
         bool dense = false;
         bool has_pairs = false;  // whether attributes condition label pairs
     };
+    // A macro of a line, and the text after it.
+    struct Step {
+        std::size_t value;  // index in values of the column
+        HashedText literal;
+    };
     struct Line {
-        std::uint32_t number;  // in the template
-        std::int64_t offset;   // of its cell from the position
+        std::uint32_t number;     // in the template
+        std::int64_t offset;      // of its cell from the position
+        HashedText first;         // text before the first step
+        std::vector<Step> steps;  // empty if the text of a macro has to be generated
     };
     // Lines that read one cell of a column.
     struct Column {
-        std::int64_t first = 0, last = 0;  // smallest and largest offset
-        std::vector<Line> lines;           // by offset, the largest first
-        bool has_pairs = false;            // whether lines condition label pairs
-        std::vector<Merged> merged;        // [2 kNear + words], boundary cells first
-        std::vector<std::size_t> pairs;    // if has_pairs: [2 kNear + words, window + 1] ranges in pairs_
+        std::int64_t first = 0, last = 0;    // smallest and largest offset
+        std::vector<Line> lines;             // by offset, the largest first
+        std::vector<Template::Item> values;  // the distinct macros of the lines, ignoring their rows
+        bool has_pairs = false;              // whether lines condition label pairs
+        std::vector<Merged> merged;          // [2 kNear + words], boundary cells first
+        std::vector<std::size_t> pairs;      // if has_pairs: [2 kNear + words, window + 1] ranges in pairs_
 
         std::int64_t window() const { return last - first + 1; }
     };
 
     void add_line(std::uint32_t line);
+    // The steps of a line that reads a single cell.
+    void lay_out(Column& column, Line& line) const;
+    // Reads the values of the cell in a row.
+    void read_cell(const Column& column, std::int64_t row);
+    bool is(const Line& line, std::string_view text) const;
     void forget();
     // Computes the contributions of new words.
     void merge_new(std::size_t c);
@@ -76,6 +89,7 @@ class MergedRows {
     void add_cells(std::size_t c);
     void add(std::uint32_t line, std::uint32_t id, RowSum& sum, std::vector<std::uint32_t>& pairs) const;
     std::uint32_t look_up(std::uint32_t line, std::int64_t t);
+    std::uint32_t look_up(const Line& line, std::int64_t row);
 
     std::shared_ptr<const Template> lines_;
     std::shared_ptr<const StringTable> names_;
@@ -86,6 +100,8 @@ class MergedRows {
     AttributeFilter filter_;
     ComposedIds composed_;
     std::vector<Column> columns_;                   // the template's columns
+    std::vector<Template::Kind> kinds_;             // by line
+    std::vector<std::size_t> with_pairs_;           // columns with lines that condition label pairs
     std::vector<std::uint32_t> constant_, others_;  // without macros; not in constant_, columns_ or composed_
     std::int64_t margin_ = 0;                       // the largest window, minus 1
     const Rows* sequence_ = nullptr;
@@ -99,6 +115,8 @@ class MergedRows {
     std::vector<double> weights_;       // [cells_]
     std::vector<std::uint32_t> pairs_;
     AlignedVector<double> sums_, labels_;  // scratch
+    std::vector<int> nonzero_;
+    std::vector<HashedText> of_cell_;  // by Step::value
     Expansion scratch_;
 };
 
