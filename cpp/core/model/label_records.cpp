@@ -25,6 +25,7 @@ std::optional<std::string> Model::label_records(std::string_view piece, std::str
     Rows rows;
     std::vector<std::int32_t> path;
     std::string out;
+    out.reserve(piece.size() + piece.size() / 2);
     using Found = RecordReader::Found;
     Found found = reader->next(rows);
     for (; found == Found::sequence; found = reader->next(rows)) {

@@ -258,6 +258,7 @@ std::optional<std::string> Model::label_rows(std::string_view piece, const std::
     std::int64_t checked = -1;  // number of columns of the last sequence that passed
     const std::vector<double> no_marginals;
     Writer writer{*parts_.labels, rows.lines, options, no_marginals, true, {}, {}};
+    writer.out.reserve(piece.size() + piece.size() / 2);
     std::vector<std::string> endings;
     for (const char separator : {' ', '\t'}) {
         for (std::uint32_t y = 0; y < parts_.labels->size(); ++y) {

@@ -36,6 +36,7 @@ MergedRows::MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<co
     }
     sums_.resize(static_cast<std::size_t>((margin_ + 1) * stride_));
     nonzero_.resize(sums_.size());
+    dense_.reserve(kMostNumbers);  // growing would copy it; memory that is not used is not committed
 }
 
 void MergedRows::add_line(std::uint32_t line) {
@@ -92,6 +93,7 @@ bool MergedRows::read(const Rows& rows) {
         RowSum sum(of_constant_.data(), static_cast<int>(stride_));
         for (const std::uint32_t line : constant_) add(line, look_up(line, 0), sum, constant_pairs_);
         sum.finish();
+        if (features_.parts == nullptr) rows_.fold(of_constant_.data(), of_constant_.data());  // pads all sums
     }
     const auto size = static_cast<std::size_t>((rows.length + 2 * margin_) * stride_);
     if (cell_scores_.size() < size) cell_scores_.resize(2 * size);
@@ -159,7 +161,14 @@ std::uint32_t MergedRows::look_up(std::uint32_t line, std::int64_t t) {
 
 void MergedRows::read_cell(const Column& column, std::int64_t row) {
     of_cell_.clear();
-    for (const Template::Item& item : column.values) of_cell_.push_back(*lines_->known(item, *sequence_, values_, row));
+    if (column.values.empty()) return;
+    if (row < 0 || row >= sequence_->length) {  // functions do not change boundary cells
+        of_cell_.assign(column.values.size(), *lines_->known(column.values[0], *sequence_, values_, row));
+        return;
+    }
+    for (const Template::Item& item : column.values) {
+        of_cell_.push_back(item.macro == 'f' ? values_.at(row, item.index) : sequence_->at(row, item.column));
+    }
 }
 
 bool MergedRows::is(const Line& line, std::string_view text) const {
@@ -253,9 +262,9 @@ const double* MergedRows::score(std::int64_t t, std::vector<std::uint32_t>& pair
     composed_.each(t, [&](std::uint32_t line, std::uint32_t id) { add(line, id, sum, pairs); });
     for (const std::uint32_t line : others_) add(line, look_up(line, t), sum, pairs);
     sum.finish();
-    double* const s = features_.parts != nullptr ? labels_.data() : cells;
-    rows_.fold(cells, s);
-    return s;
+    if (features_.parts == nullptr) return cells;
+    rows_.fold(cells, labels_.data());
+    return labels_.data();
 }
 
 }  // namespace sparsecrf

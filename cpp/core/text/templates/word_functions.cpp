@@ -1,7 +1,6 @@
 #include "core/text/templates/word_functions.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/base/unicode.hpp"
 #include "core/base/utf8.hpp"
@@ -23,10 +22,17 @@ bool is_ascii(std::string_view cell) {
     return all < 0x80;
 }
 
+// A text, and whether every byte is known to be a character.
+struct Characters {
+    std::string_view text;
+    bool ascii;
+};
+
 // Calls f(character, class, first code point) for each character.
 template <class Function>
-void each_character(std::string_view cell, Function f) {
-    if (is_ascii(cell)) {
+void each_character(const Characters& all, Function f) {
+    const std::string_view cell = all.text;
+    if (all.ascii) {
         for (std::size_t k = 0; k < cell.size(); ++k) {
             f(cell.substr(k, 1), class_of(static_cast<char32_t>(cell[k])), cell.substr(k, 1));
         }
@@ -46,19 +52,20 @@ void each_character(std::string_view cell, Function f) {
     }
 }
 
-std::int64_t length_of(std::string_view cell) {
-    if (is_ascii(cell)) return static_cast<std::int64_t>(cell.size());
+std::int64_t length_of(const Characters& cell) {
+    if (cell.ascii) return static_cast<std::int64_t>(cell.text.size());
     std::int64_t n = 0;
     each_character(cell, [&](auto, auto, auto) { ++n; });
     return n;
 }
 
 // The characters with indices from `first` to `last` - 1.
-std::string_view characters(std::string_view cell, std::int64_t first, std::int64_t last) {
-    if (is_ascii(cell)) {
-        const auto length = static_cast<std::int64_t>(cell.size());
+Characters characters(const Characters& cell, std::int64_t first, std::int64_t last) {
+    if (cell.ascii) {
+        const auto length = static_cast<std::int64_t>(cell.text.size());
         const std::int64_t begin = std::min(first, length);
-        return cell.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(last, length) - begin));
+        const auto size = static_cast<std::size_t>(std::min(last, length) - begin);
+        return {cell.text.substr(static_cast<std::size_t>(begin), size), true};
     }
     std::int64_t number = 0;
     std::size_t begin = 0, end = 0, at = 0;
@@ -68,10 +75,10 @@ std::string_view characters(std::string_view cell, std::int64_t first, std::int6
         if (number <= first) begin = at;
         if (number <= last) end = at;
     });
-    return cell.substr(begin, end - begin);
+    return {cell.text.substr(begin, end - begin), false};
 }
 
-void append_shape(std::string_view cell, std::int64_t most, std::string& out) {
+void append_shape(const Characters& cell, std::int64_t most, std::string& out) {
     std::string_view before;
     std::int64_t run = 0;
     each_character(cell, [&](auto, CharClass kind, std::string_view code_point) {
@@ -83,7 +90,7 @@ void append_shape(std::string_view cell, std::int64_t most, std::string& out) {
     });
 }
 
-void append_classes(std::string_view cell, std::string& out) {
+void append_classes(const Characters& cell, std::string& out) {
     bool occurs[kClassLetters.size()] = {};
     each_character(cell, [&](auto, CharClass kind, auto) { occurs[static_cast<std::size_t>(kind)] = true; });
     for (std::size_t k = 0; k < kClassLetters.size(); ++k) {
@@ -91,11 +98,12 @@ void append_classes(std::string_view cell, std::string& out) {
     }
 }
 
-}  // namespace
-
-void append_lower(std::string_view text, std::string& out) {
-    if (is_ascii(text)) {
-        std::transform(text.begin(), text.end(), std::back_inserter(out), ascii_lower);
+void append_in_lower(const Characters& characters, std::string& out) {
+    const std::string_view text = characters.text;
+    if (characters.ascii) {
+        const std::size_t before = out.size();
+        out.resize(before + text.size());
+        std::transform(text.begin(), text.end(), out.begin() + static_cast<std::ptrdiff_t>(before), ascii_lower);
         return;
     }
     for (std::size_t at = 0; at < text.size();) {
@@ -110,16 +118,21 @@ void append_lower(std::string_view text, std::string& out) {
     }
 }
 
-void WordFunction::append(std::string_view cell, const TextHash& hash, std::string& out) const {
+}  // namespace
+
+void append_lower(std::string_view text, std::string& out) { append_in_lower({text, is_ascii(text)}, out); }
+
+void WordFunction::append(const HashedText& word, bool ascii, std::string& out) const {
+    const Characters cell{word.text, ascii};
     switch (letter) {
         case 'd': {
-            const auto found = resource->class_of(cell, hash, lower);
+            const auto found = resource->class_of(word.text, word.hash, lower);
             const std::string_view name = found ? resource->classes()[*found] : std::string_view("-");
-            out += n == 0 ? name : characters(name, 0, n);
+            out += n == 0 ? name : characters({name, is_ascii(name)}, 0, n).text;
             return;
         }
         case 'l':
-            return append_lower(cell, out);
+            return append_in_lower(cell, out);
         case 'h':
             return append_shape(cell, n, out);
         case 'c':
@@ -129,9 +142,9 @@ void WordFunction::append(std::string_view cell, const TextHash& hash, std::stri
             return;
         default: {
             const std::int64_t length = letter == 'p' ? 0 : length_of(cell);
-            const std::string_view part =
+            const Characters part =
                 letter == 'p' ? characters(cell, 0, n) : characters(cell, length > n ? length - n : 0, length);
-            lower ? append_lower(part, out) : static_cast<void>(out += part);
+            lower ? append_in_lower(part, out) : static_cast<void>(out += part.text);
         }
     }
 }
@@ -210,8 +223,9 @@ std::uint32_t WordValues::number(Column& column, const HashedText& word) {
     if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // some columns repeat a filler
     if (const auto known = column.words.find_if(word.hash.value, same)) return column.last = *known;
     const std::uint32_t made = column.last = column.words.intern({&word.text, 1}, word.hash);
+    const bool ascii = is_ascii(word.text);
     for (const std::size_t f : column.functions) {
-        functions_[f].append(word.text, word.hash, column.values.bytes);
+        functions_[f].append(word, ascii, column.values.bytes);
         column.values.push();
     }
     return made;

@@ -29,8 +29,8 @@ struct WordFunction {
 
     bool operator==(const WordFunction&) const = default;
     bool is_lexicon() const { return resource && resource->kind() == Resource::Kind::lexicon; }
-    // Appends the value. hash: hash of the cell. Not for lexicons, whose entries can span several cells.
-    void append(std::string_view cell, const TextHash& hash, std::string& out) const;
+    // Appends the value. ascii: whether the cell is ASCII. Not for lexicons, whose entries can span several cells.
+    void append(const HashedText& cell, bool ascii, std::string& out) const;
 };
 
 // Appends a text in lower case, one code point at a time.
