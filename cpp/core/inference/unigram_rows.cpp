@@ -14,6 +14,8 @@ void RowSum::finish() {
 
 void add_dense(const double* row, int n, double* s) { kernels().axpy(1.0, row, n, s); }
 
+int nonzero_cells(const double* row, int n, int* cells) { return kernels().nonzero(row, n, cells); }
+
 UnigramRows::UnigramRows(const FeatureSet& features, std::size_t n_rows)
     : n_labels_(features.n_labels),
       stride_(padded(features.n_labels)),

@@ -45,6 +45,8 @@ class RowSum {
 
 // s += row, both [n], where n is padded
 void add_dense(const double* row, int n, double* s);
+// Writes the indices of the nonzero cells of a row, [n], where n is padded, in ascending order; returns their number.
+int nonzero_cells(const double* row, int n, int* cells);
 
 class UnigramRows {
    public:

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/prefetch.hpp"
-#include "core/simd/kernels.hpp"
 #include "core/text/same_text.hpp"
 
 namespace sparsecrf {
@@ -222,7 +221,7 @@ MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
     }
     if (column.has_pairs) column.pairs.push_back(pairs_.size());
     made.has_pairs = pairs_.size() > n_pairs;
-    const int n = kernels().nonzero(sums_.data(), static_cast<int>(size), nonzero_.data());
+    const int n = nonzero_cells(sums_.data(), static_cast<int>(size), nonzero_.data());
     if (n == 0) return made;
     const int first = nonzero_[0] / kLanes * kLanes,
               width = padded(nonzero_[static_cast<std::size_t>(n) - 1] + 1 - first);
