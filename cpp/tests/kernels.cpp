@@ -165,6 +165,11 @@ std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
         const std::size_t rounded = (square + kLanes - 1) / kLanes * kLanes;
         k.entropy(u.data(), d.data(), 0.4, small, rounded, next.data(), &slope, &value_of);
         all.insert(all.end(), {slope, value_of});
+        std::vector<float> stored(rounded);
+        Row read(rounded);
+        k.store_floats(u.data(), d.data(), 0.4, static_cast<float>(small), rounded, stored.data());
+        k.read_floats(stored.data(), rounded, read.data());
+        keep(read);
     }
     return all;
 }

@@ -214,6 +214,18 @@ void entropy(const double* u, const double* d, double c, double small, std::size
     *value = reduce(values);
 }
 
+// The compiler vectorizes these loops; Vec holds only doubles.
+void read_floats(const float* from, std::size_t n, double* u) {
+    for (std::size_t j = 0; j < n; ++j) u[j] = from[j];
+}
+
+void store_floats(const double* u, const double* d, double c, float tiny, std::size_t n, float* to) {
+    for (std::size_t j = 0; j < n; ++j) {
+        const auto value = static_cast<float>(u[j] + c * d[j]);
+        to[j] = value > tiny ? value : 0.0F;
+    }
+}
+
 // With z = x + c y and f = scale / times:
 // slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j S(z[r, j])^2
 void conjugate(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride, double bound,

@@ -84,6 +84,10 @@ struct Kernels {
     // log; where eight z are at most `small`, the log has an error of 4e-7; n floats from `next` on are prefetched)
     void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const float* next,
                     double* slope, double* value);
+    // Pair probabilities in single precision, for n a multiple of 8: reads them, and stores u + c d, or 0 where that is
+    // at most `tiny`.
+    void (*read_floats)(const float* from, std::size_t n, double* u);
+    void (*store_floats)(const double* u, const double* d, double c, float tiny, std::size_t n, float* to);
     // With z = x + c y and f = scale / times:
     // slope = sum_r f_r sum_j S(z[r, j]) y[r, j], square = sum_r f_r sum_j S(z[r, j])^2
     void (*conjugate)(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride,

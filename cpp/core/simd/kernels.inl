@@ -442,6 +442,8 @@ const Kernels& table() {
                                      dual_near,
                                      dual_add,
                                      entropy,
+                                     read_floats,
+                                     store_floats,
                                      conjugate,
                                      pair_differences,
                                      to_rows,

@@ -44,21 +44,18 @@ void DualDistributions::read_pairs(std::int64_t i, AlignedVector<double>& out) c
     if (has_doubles()) {
         std::copy_n(doubles_.data() + first, n, out.begin());
     } else {
-        std::copy_n(floats_.data() + first, n, out.begin());
+        kernels_.read_floats(floats_.data() + first, n, out.data());
     }
     std::fill_n(out.begin() + static_cast<long>(n), kLanes, 0.0);
 }
 
-void DualDistributions::write_pairs(std::int64_t i, const double* from) {
+void DualDistributions::move_pairs(std::int64_t i, const double* from, const double* d, double c) {
     const std::size_t n = n_pairs(i), first = first_pair(i);
     if (has_doubles()) {
-        std::copy_n(from, n, doubles_.data() + first);
-        return;
+        std::transform(from, from + n, d, doubles_.data() + first, [c](double q, double dq) { return q + c * dq; });
+    } else {
+        kernels_.store_floats(from, d, c, kTiny, n, floats_.data() + first);
     }
-    std::transform(from, from + n, floats_.data() + first, [](double q) {
-        const auto value = static_cast<float>(q);
-        return value > kTiny ? value : 0.0F;
-    });
 }
 
 const float* DualDistributions::prefetched_pairs(std::int64_t i) const {

@@ -35,7 +35,9 @@ class DualDistributions {
     // kernels read past the end.
     void read_pairs(std::int64_t i, AlignedVector<double>& out) const;
     // Stores n_pairs(i) numbers. As floats, numbers below 1e-30 become zero, because very small floats are slow.
-    void write_pairs(std::int64_t i, const double* from);
+    void write_pairs(std::int64_t i, const double* from) { move_pairs(i, from, from, 0.0); }
+    // Stores from + c d.
+    void move_pairs(std::int64_t i, const double* from, const double* d, double c);
     const float* prefetched_pairs(std::int64_t i) const;  // their address, as float or double, for prefetching
     void use_doubles();
     void free();  // frees all probabilities; no step follows

@@ -26,8 +26,7 @@ void DualStep::take(std::int64_t i, std::int64_t next) {
     c_ = search(next);
     if (c_ == 0.0) return;
     kernels_.axpy(c_, d_nodes_.data(), static_cast<int>(n_nodes_), u_.nodes(i));
-    kernels_.axpy(c_, d_pairs_.data(), static_cast<int>(u_.n_pairs(i)), u_pairs_.data());
-    u_.write_pairs(i, u_pairs_.data());
+    u_.move_pairs(i, u_pairs_.data(), d_pairs_.data(), c_);
 }
 
 DualStep::Values DualStep::find_gap(std::int64_t i) {
