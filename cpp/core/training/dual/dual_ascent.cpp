@@ -52,7 +52,7 @@ DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double 
       threads_(resolve_threads(threads)),
       shares_(space_.shares(threads_ == 1 ? 1 : std::min(4 * threads_, kMostShares))) {
     space_.set_times(kBatch, /*at_worst=*/false);
-    for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_, common_);
+    for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_, common_, shares_);
 }
 
 void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
@@ -231,8 +231,7 @@ void DualAscent::add_changes(DualSpace::Sums to, std::size_t n, int item) {
         if (item == 0) {
             steps_[j].add_to_pairs(to);
         } else {
-            const auto share = static_cast<std::size_t>(item) - 1;
-            steps_[j].add_to_rows(to, shares_[share], shares_[share + 1]);
+            steps_[j].add_to_rows(to, static_cast<std::size_t>(item) - 1);
         }
     }
 }

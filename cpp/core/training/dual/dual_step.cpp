@@ -27,6 +27,7 @@ void DualStep::take(std::int64_t i, std::int64_t next) {
     if (c_ == 0.0) return;
     kernels_.axpy(c_, d_nodes_.data(), static_cast<int>(n_nodes_), u_.nodes(i));
     u_.move_pairs(i, u_pairs_.data(), d_pairs_.data(), c_);
+    find_places();
 }
 
 DualStep::Values DualStep::find_gap(std::int64_t i) {
@@ -179,17 +180,24 @@ void DualStep::subtract_labels() {
             d_own_[r * space_.pairs + j] *= corpus.weight(i_) * allowed;
         }
     }
+    find_places();
 }
 
-void DualStep::add_to_rows(DualSpace::Sums to, std::uint32_t first, std::uint32_t end) {
+void DualStep::find_places() {
+    const DualRows rows = space_.rows(i_);
+    const std::uint32_t* row = rows.row;
+    for (std::size_t k = 0; k < shares_.size(); ++k) {
+        row = std::lower_bound(row, rows.row + rows.n, shares_[k]);
+        places_[k] = static_cast<std::size_t>(row - rows.row);
+    }
+}
+
+void DualStep::add_to_rows(DualSpace::Sums to, std::size_t share) {
     if (c_ == 0.0) return;
     DualRows rows = space_.rows(i_);
     rows.Z = to.rows;
     rows.active = to.active;
-    const auto place = [&](std::uint32_t row) {
-        return static_cast<std::size_t>(std::lower_bound(rows.row, rows.row + rows.n, row) - rows.row);
-    };
-    kernels_.dual_add(rows, d_rows_.data(), c_, place(first), place(end));
+    kernels_.dual_add(rows, d_rows_.data(), c_, places_[share], places_[share + 1]);
 }
 
 void DualStep::add_to_pairs(DualSpace::Sums to) {

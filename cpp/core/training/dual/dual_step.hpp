@@ -23,8 +23,9 @@ namespace sparsecrf {
 // Holds scratch space: one per sequence of a batch.
 class DualStep {
    public:
-    DualStep(DualSpace& space, DualDistributions& u, const PairMatrix& common)
-        : space_(space), u_(u), at_(space, common), kernels_(kernels()) {}
+    // `shares`: bounds of ranges of rows, for `add_to_rows`.
+    DualStep(DualSpace& space, DualDistributions& u, const PairMatrix& common, const std::vector<std::uint32_t>& shares)
+        : space_(space), u_(u), at_(space, common), kernels_(kernels()), shares_(shares), places_(shares.size()) {}
 
     // Moves u_i and leaves Z unchanged. `next`: a sequence whose pairs are prefetched.
     void take(std::int64_t i, std::int64_t next);
@@ -40,8 +41,8 @@ class DualStep {
     void certify(std::int64_t i);
     // Sets the change to w_i (E_{p_i} F - F_i), the gradient of the loss of sequence i. Returns that loss.
     double differentiate(std::int64_t i);
-    // Adds the change, times c, to the rows first <= r < end of `to`, and to its pair rows.
-    void add_to_rows(DualSpace::Sums to, std::uint32_t first, std::uint32_t end);
+    // Adds the change, times c, to the rows of this share in `to`, and to its pair rows.
+    void add_to_rows(DualSpace::Sums to, std::size_t share);
     void add_to_pairs(DualSpace::Sums to);
 
    private:
@@ -49,12 +50,15 @@ class DualStep {
     void find_pair_differences();
     void find_rows();
     void subtract_labels();
+    void find_places();
     double search(std::int64_t next);
 
     DualSpace& space_;
     DualDistributions& u_;
     DualSequence at_;
     const Kernels& kernels_;
+    const std::vector<std::uint32_t>& shares_;
+    std::vector<std::size_t> places_;  // [shares + 1] where each share begins in the rows of the sequence
 
     std::int64_t i_ = 0;
     double weight_ = 0.0, c_ = 0.0;         // w_i; step length
