@@ -101,7 +101,7 @@ def test_attributes_with_identical_columns(real_values):
     problem = replace(problem, sequences=sequences, mu=np.ones((7, 3)), lam=np.ones((7, 4, 3)))
     ascent = DualAscent(problem.corpus(), None, 0.1, 0.1)
     assert ascent.state()[1].size == 5 * 8
-    epochs(ascent, 3)
+    epochs(ascent, 6)
     expected = enumerated_bound(ascent.state(), problem, 0.1, 0.1)
     assert_allclose(ascent.certify(), expected, rtol=1e-9)
     numbers, w = ascent.weights()
@@ -183,8 +183,10 @@ def test_starts_near_given_weights():
     assert warm.history[-1].iter < cold.history[-1].iter / 2
 
 
-def test_same_bits_for_any_number_of_threads():
-    corpus = larger().corpus()
+@pytest.mark.parametrize("repeated", [1, 240])
+def test_same_bits_for_any_number_of_threads(repeated):
+    """In batches of either size (`kManySequences`)."""
+    corpus = larger().corpus().subset(np.tile(np.arange(25), repeated))
     runs = [DualAscent(corpus, FeatureSet.observed(corpus), 0.2, 0.05, threads) for threads in (1, 2, 3, 8)]
     for ascent in runs:
         epochs(ascent, 6)

@@ -17,8 +17,10 @@ namespace {
 
 constexpr double kUniform = 0.25;  // added to the gaps when drawing sequences, relative to the mean gap
 constexpr int kShares = 40;        // mixing weights of the model tried at the start, 1/40 to 1
-constexpr int kBatch = 8;          // sequences per batch
-constexpr int kMostShares = 32;    // shares of the rows of Z; more than threads, since a batch uses them unevenly
+// Sequences per batch. With few sequences, those of a batch share more rows, and large batches take more epochs.
+constexpr int kBatch = 8, kSmallBatch = 4;
+constexpr std::int64_t kManySequences = 5000;
+constexpr int kMostShares = 32;  // shares of the rows of Z; more than threads, since a batch uses them unevenly
 constexpr std::int64_t kTokensAtOnce = 8192;  // between two readings of the clock
 constexpr std::chrono::milliseconds kLookUpEvery(200);
 
@@ -33,10 +35,10 @@ const Corpus& checked(const Corpus& corpus, double rho1, double rho2) {
     return corpus;
 }
 
-// The end of the batch that begins at `from`; its sequences are distinct.
-std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t from) {
+// The end of the batch of at most `size` distinct sequences that begins at `from`.
+std::size_t end_of_batch(std::span<const std::int64_t> sequences, std::size_t from, int size) {
     std::size_t end = from;
-    for (; end < std::min(sequences.size(), from + static_cast<std::size_t>(kBatch)); ++end) {
+    for (; end < std::min(sequences.size(), from + static_cast<std::size_t>(size)); ++end) {
         const auto earlier = sequences.subspan(from, end - from);
         if (std::find(earlier.begin(), earlier.end(), sequences[end]) != earlier.end()) break;
     }
@@ -50,9 +52,10 @@ DualAscent::DualAscent(const Corpus& corpus, const FeatureSet* features, double 
       u_(corpus, resolve_threads(threads)),
       common_(space_, position_of_common_list(corpus)),
       threads_(resolve_threads(threads)),
+      batch_(corpus.n_sequences() < kManySequences ? kSmallBatch : kBatch),
       shares_(space_.shares(threads_ == 1 ? 1 : std::min(4 * threads_, kMostShares))) {
-    space_.set_times(kBatch, /*at_worst=*/false);
-    for (int k = 0; k < std::max(threads_, kBatch); ++k) steps_.emplace_back(space_, u_, common_, shares_);
+    space_.set_times(batch_, /*at_worst=*/false);
+    for (int k = 0; k < std::max(threads_, batch_); ++k) steps_.emplace_back(space_, u_, common_, shares_);
 }
 
 void DualAscent::start(const FeatureSet& features, std::span<const double> w) {
@@ -111,7 +114,7 @@ void DualAscent::recenter(double share) {
     space_.recenter(tokens > 0.0 ? share * std::max(u_.total_entropy(), 0.0) / tokens : 0.0);
 }
 
-void DualAscent::never_descend() { space_.set_times(kBatch, /*at_worst=*/true); }
+void DualAscent::never_descend() { space_.set_times(batch_, /*at_worst=*/true); }
 
 void DualAscent::run(std::span<const std::int64_t> sequences, const GoOn& go_on) {
     using Clock = std::chrono::steady_clock;
@@ -138,7 +141,7 @@ std::size_t DualAscent::run_batches(std::span<const std::int64_t> sequences) {
     std::size_t n = 0;
     std::int64_t tokens = 0;
     while (n < sequences.size() && tokens < kTokensAtOnce) {
-        const std::size_t end = end_of_batch(sequences, n);
+        const std::size_t end = end_of_batch(sequences, n, batch_);
         std::vector<std::int64_t>& batch =
             batches.emplace_back(sequences.begin() + static_cast<long>(n), sequences.begin() + static_cast<long>(end));
         // Take the longest sequences first, so that threads finish at about the same time.
@@ -187,12 +190,13 @@ DualAscent::Values DualAscent::evaluate() {
 template <class Change>
 void DualAscent::sum_changes(DualSpace::Sums to, Change change) {
     std::vector<int> sizes;  // per phase: the sequences of a batch, then their sum
-    for (std::size_t j = 0; j < u_.counting.size(); j += kBatch) {
-        const std::size_t n = std::min<std::size_t>(kBatch, u_.counting.size() - j);
+    const auto batch = static_cast<std::size_t>(batch_);
+    for (std::size_t j = 0; j < u_.counting.size(); j += batch) {
+        const std::size_t n = std::min(batch, u_.counting.size() - j);
         sizes.insert(sizes.end(), {static_cast<int>(n), static_cast<int>(shares_.size())});
     }
     in_phases(sizes, threads_, [&](std::size_t phase, int k) {
-        const std::size_t first = phase / 2 * kBatch;
+        const std::size_t first = phase / 2 * batch;
         if (phase % 2 == 0) {
             change(steps_[static_cast<std::size_t>(k)], u_.counting[first + static_cast<std::size_t>(k)]);
         } else {

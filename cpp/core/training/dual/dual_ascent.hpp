@@ -79,7 +79,7 @@ class DualAscent {
     DualSpace space_;
     DualDistributions u_;
     PairMatrix common_;
-    const int threads_;
+    const int threads_, batch_;                // batch_: sequences per batch
     const std::vector<std::uint32_t> shares_;  // [shares + 1] ranges of the rows of Z (DualSpace)
     std::vector<DualStep> steps_;              // one per sequence of a batch; in evaluations one per thread
 };
