@@ -205,23 +205,30 @@ inline void MergedRows::add(std::uint32_t line, std::uint32_t id, RowSum& sum,
 
 // The lines may refer to positions outside the sequence: their attributes depend only on the cell.
 MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
-    const auto size = column.window() * stride_;
-    std::fill_n(sums_.begin(), size, 0.0);
     read_cell(column, row);
     auto line = column.lines.begin();
     Merged made;
     const std::size_t n_pairs = pairs_.size();
+    int n = 0;  // nonzero sums
     for (std::int64_t offset = column.last; offset >= column.first; --offset) {
         if (column.has_pairs) column.pairs.push_back(pairs_.size());
-        RowSum sum(sums_.data() + (column.last - offset) * stride_, static_cast<int>(stride_));
+        const auto begin = static_cast<int>((column.last - offset) * stride_);
+        bool found = false;
+        RowSum sum(sums_.data() + begin, static_cast<int>(stride_));
         for (; line != column.lines.end() && line->offset == offset; ++line) {
-            add(line->number, look_up(*line, row), sum, pairs_);
+            const std::uint32_t id = look_up(*line, row);
+            found = found || id != kAbsent;
+            add(line->number, id, sum, pairs_);
         }
+        if (!found) continue;
         sum.finish();
+        int* const cells = nonzero_.data() + n;
+        const int more = nonzero_cells(sums_.data() + begin, static_cast<int>(stride_), cells);
+        for (int k = 0; k < more; ++k) cells[k] += begin;
+        n += more;
     }
     if (column.has_pairs) column.pairs.push_back(pairs_.size());
     made.has_pairs = pairs_.size() > n_pairs;
-    const int n = nonzero_cells(sums_.data(), static_cast<int>(size), nonzero_.data());
     if (n == 0) return made;
     const int first = nonzero_[0] / kLanes * kLanes,
               width = padded(nonzero_[static_cast<std::size_t>(n) - 1] + 1 - first);
@@ -231,6 +238,7 @@ MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
         made.n = static_cast<std::uint32_t>(width);
         made.first = static_cast<std::uint32_t>(first);
         dense_.insert(dense_.end(), sums_.begin() + first, sums_.begin() + first + width);
+        std::fill_n(sums_.begin() + first, width, 0.0);
         return made;
     }
     made.begin = static_cast<std::uint32_t>(cells_.size());
@@ -238,7 +246,7 @@ MergedRows::Merged MergedRows::merge(Column& column, std::int64_t row) {
     for (int k = 0; k < n; ++k) {
         const int cell = nonzero_[static_cast<std::size_t>(k)];
         cells_.push_back(static_cast<std::uint32_t>(cell));
-        weights_.push_back(sums_[static_cast<std::size_t>(cell)]);
+        weights_.push_back(std::exchange(sums_[static_cast<std::size_t>(cell)], 0.0));
     }
     return made;
 }

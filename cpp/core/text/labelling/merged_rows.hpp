@@ -114,8 +114,9 @@ class MergedRows {
     std::vector<std::uint32_t> cells_;  // cells of the weights of sparse sums
     std::vector<double> weights_;       // [cells_]
     std::vector<std::uint32_t> pairs_;
-    AlignedVector<double> sums_, labels_;  // scratch
-    std::vector<int> nonzero_;
+    AlignedVector<double> sums_;       // scratch of `merge`, zeros otherwise
+    std::vector<int> nonzero_;         // scratch
+    AlignedVector<double> labels_;     // scratch
     std::vector<HashedText> of_cell_;  // by Step::value
     Expansion scratch_;
 };
