@@ -57,7 +57,7 @@ void expect_length(const std::optional<A>& array, std::size_t n, std::string_vie
     if (array) expect_length(*array, n, what);
 }
 
-// An uninitialized NumPy array that owns its memory, with n... elements along its axes.
+// Returns an uninitialized NumPy array of shape (n, ...) that owns its memory.
 template <class T, class... Size>
 auto make(Size... n) {
     const std::size_t shape[] = {static_cast<std::size_t>(n)...};
@@ -73,7 +73,7 @@ std::span<typename A::Scalar> span_of(A& array) {
     return {array.data(), array.size()};
 }
 
-// The array after fill(span), which does not hold the GIL.
+// Fills the array by fill(span), without holding the GIL, and returns it.
 template <class A, class Fill>
 A filled(A array, Fill fill) {
     const WithoutGil unlocked;

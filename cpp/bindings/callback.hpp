@@ -14,7 +14,7 @@ namespace sparsecrf::bindings {
 // A Python function that takes the number of steps done and returns whether to continue.
 using GoOn = std::optional<nanobind::typed<nanobind::callable, bool(int)>>;
 
-// Wraps the function; null without one. The wrapper is called by a thread that has released the GIL.
+// Wraps the function, or returns null if there is none. The wrapper is called by a thread that has released the GIL.
 inline std::function<bool(std::size_t)> ask_in_python(const GoOn& go_on) {
     if (!go_on) return nullptr;
     return [&go_on](std::size_t steps) {

@@ -323,7 +323,7 @@ void bind_corpus(nb::module_& m) {
                                [](std::int32_t y) { return std::max(y, kMissing); });
                 return out;
             },
-            nb::rv_policy::move, "int32[P], -1 if the label is unknown: missing, or a set of candidates.");
+            nb::rv_policy::move, "int32[P]; -1 if the label is missing or a set of candidates.");
 }
 
 }  // namespace sparsecrf::bindings

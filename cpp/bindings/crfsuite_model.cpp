@@ -59,11 +59,11 @@ void bind_crfsuite_model(nb::module_& m) {
                                   copy<double>(slice.w));
             },
             "bias"_a,
-            "Attributes, feature numbers and weights of the whole model, which needs no hash tables. Transitions "
+            "Attributes, feature numbers and weights of the whole model; needs no hash tables. Transitions "
             "become label pairs of `bias`.")
         .def_static(
             "hash", [](nb::bytes name) { return CrfsuiteModel::hash(text_of(name)); }, "name"_a,
-            "The hash by which the tables of a file find a name.");
+            "The hash of a name in the tables of a file.");
 }
 
 }  // namespace sparsecrf::bindings

@@ -60,7 +60,7 @@ void bind_dual(nb::module_& m) {
                 return std::tuple(found.loss, found.penalty, found.bound, found.inner_gap, found.rounding);
             },
             "Loss and penalty of the weights, the lower bound, the sum of the gaps of all sequences, and the largest "
-            "change of bound or sum due to rounding.")
+            "change of the bound or the sum due to rounding.")
         .def("certify", &DualAscent::certify, nb::call_guard<WithoutGil>(),
              "The lower bound, recomputed after making the distributions exactly consistent.")
         .def(

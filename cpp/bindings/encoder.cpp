@@ -148,7 +148,7 @@ class Encoder {
         return length;
     }
 
-    // The same for rows of a CSR matrix: ptr [T + 1], column and value [entries], id [columns] the attribute of each
+    // The same for rows of a CSR matrix. ptr: [T + 1]; column, value: [entries]; id: [columns] the attribute of each
     // column, or -1.
     std::int64_t add_matrix(Array1<std::int64_t> ptr, Array1<std::int32_t> column, Array1<double> value,
                             Array1<std::int64_t> id, nb::handle labels, nb::handle weight, nb::handle token_weights) {

@@ -32,8 +32,8 @@ Result<std::int32_t, 1> attribute_of_each(std::initializer_list<const std::vecto
     return copy<std::int32_t>(out);
 }
 
-// One side of every pair: y' or y of a label pair; the cell of the class for a class pair. In previous classes, part
-// cells are shifted by one, because n_labels is the start label.
+// One side of every pair: y' or y of a label pair, or the cell of the class in a class pair. The part cells of previous
+// classes are shifted by one, because n_labels is the start label.
 Result<std::int32_t, 1> side_of_each(const FeatureSet& features, bool previous) {
     const LabelPairs pairs = features.numbering().pairs;
     std::vector<std::int32_t> out;
@@ -87,7 +87,7 @@ void bind_features(nb::module_& m) {
                 return copy<std::int64_t>(table.add_all(view(attribute), view(length), view(labels)));
             },
             array("attribute"), array("length"), array("labels"), nb::rv_policy::move,
-            "The indices of these n-grams, which are added if missing. labels: concatenated.")
+            "The indices of these n-grams, which are added if missing. labels: the concatenated labels.")
         .def("__len__", &NgramTable::size);
     nb::class_<LabelParts>(m, "LabelParts",
                            "The parts of labels: label y has part[ptr[y]] to part[ptr[y + 1] - 1], all below n_parts.")
@@ -98,7 +98,7 @@ void bind_features(nb::module_& m) {
                                       classes ? view(*classes) : std::span<const std::int32_t>());
             },
             "n_parts"_a, array("ptr"), array("part"), array("classes").none() = nb::none(),
-            "classes: the class of each label as a cell: one of its parts, n_labels + j, or the label "
+            "classes: the cell of each label's class: one of its parts (n_labels + j) or the label "
             "itself.")
         .def_prop_ro("n_labels", &LabelParts::n_labels)
         .def_prop_ro("n_parts", &LabelParts::n_parts)

@@ -16,14 +16,14 @@
 namespace sparsecrf::bindings {
 namespace {
 
-// ---- Threads that call the library with little work per call, such as one sentence, would sleep and wake up for every
-// call: the work that each does with the GIL (20 us) takes less time than waking up. So a thread that wants the GIL
-// back while another such thread holds it spins until the GIL is released, and only then asks Python for it.
+// ---- Threads that do little work per call, such as labelling one sentence, would sleep and wake up for every call,
+// although each needs the GIL for less time (20 us) than waking up takes. So a thread that wants the GIL back while
+// another such thread holds it spins until the GIL is released, and only then asks Python for it.
 std::atomic<PyThreadState*> holder{nullptr};  // the thread that holds the GIL, as far as is known
 std::atomic<bool> occupied{false};            // whether a thread spins; one is enough, since only one can get the GIL
 std::atomic<int> rest{0};                     // remaining calls that must not spin
-constexpr int kRest = 16;                     // value of `rest` after spinning in vain: the holder is busy for longer
-constexpr auto kLongest = std::chrono::microseconds(150);  // more than a thread needs to read a sentence
+constexpr int kRest = 16;                     // value of `rest` after a futile spin: the holder stays busy
+constexpr auto kLongest = std::chrono::microseconds(150);  // longer than a thread takes to read a sentence
 
 void wait_for_holder() noexcept {
     const auto is_free = [] { return holder.load(std::memory_order_acquire) == nullptr; };
@@ -39,8 +39,8 @@ void wait_for_holder() noexcept {
 // ---- The previous terminate handler, and ours.
 std::terminate_handler terminate_before = nullptr;
 
-// Whether this is the main thread, which is never ended by unwinding. Known only on Linux; elsewhere threads terminate
-// as usual.
+// Whether this is the main thread, which is never ended by unwinding. This is known only on Linux; elsewhere threads
+// terminate as usual.
 bool on_first_thread() {
 #if defined(__linux__)
     return syscall(SYS_gettid) == getpid();
@@ -50,7 +50,7 @@ bool on_first_thread() {
 }
 
 [[noreturn]] void terminate_or_sleep() {
-    // Unwinding of a thread that the interpreter ends is not a C++ exception.
+    // When the interpreter ends a thread, the stack is unwound without a C++ exception.
     const bool unwound = !Py_IsInitialized() && !std::current_exception();
     if (unwound && !on_first_thread()) sleep_until_the_end();
     if (terminate_before != nullptr) terminate_before();

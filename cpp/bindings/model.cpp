@@ -40,8 +40,8 @@ ModelParts from_bytes(const nb::bytes& content, const std::string& source) {
     return read_model(std::as_bytes(std::span(content.c_str(), content.size())), source);
 }
 
-// Metadata and arrays of a file: each array as its type, its shape and its place in the file, so that Python can look at
-// the content without a copy.
+// The metadata and arrays of a file. An array is given as its type, shape and location in the file, so that Python can
+// view the content without copying it.
 nb::tuple read(const nb::bytes& content, const std::string& source, const std::string& format,
                const std::vector<int>& versions, bool check_digest) {
     const std::span<const std::byte> file = std::as_bytes(std::span(content.c_str(), content.size()));
@@ -154,8 +154,8 @@ void bind_labelling(nb::module_& m) {
             },
             nb::rv_policy::reference_internal, "The weights, one per feature.")
         .def_prop_ro("n_repeated", &Model::n_repeated,
-                     "The number of sequences so far that were labelled from a corpus because merged sums could not "
-                     "prove their best labels.")
+                     "The number of sequences so far that were labelled from a corpus because rounding errors in "
+                     "the merged sums of row labelling could have changed their best labels.")
         .def(
             "chain",
             [](const Model& model, int threads) { return model.chain().with_threads(checked_threads(threads)); },

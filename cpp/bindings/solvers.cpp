@@ -30,7 +30,7 @@ void check_groups(std::span<const std::int32_t> group, std::size_t columns, std:
             throw InputError("quadratic model: expected groups below ", n_groups, ", found ", of);
         }
     }
-    // Level by level; each group is inside at most one larger group.
+    // Each group must be inside at most one larger group.
     std::vector<std::int32_t> parent(n_groups, -1);
     for (std::size_t k = 0; k < n; ++k) {
         std::int32_t inside = -1;
@@ -223,7 +223,7 @@ void bind_sgd(nb::module_& m) {
             [](const Sgd& self, const FeatureSet& features, Array1<double> w, Array1<std::int64_t> sequences) {
                 return self.loss(features, view(w), view(sequences));
             },
-            nb::call_guard<WithoutGil>(), "features"_a, array("w"), array("sequences"), "The loss of some sequences.");
+            nb::call_guard<WithoutGil>(), "features"_a, array("w"), array("sequences"), "The loss of these sequences.");
 }
 
 Online::Rule rule_named(const std::string& name) {

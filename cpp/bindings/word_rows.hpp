@@ -17,7 +17,7 @@
 
 namespace sparsecrf::bindings {
 
-// Nothing: no words. (StringTable, column): number the words of this column in order of appearance. WordVectors: use
+// None: no words. (StringTable, column): number the words of this column in order of appearance. WordVectors: use
 // the rows of their vectors.
 using Numbered = std::pair<std::shared_ptr<StringTable>, std::int64_t>;
 using Words = std::optional<std::variant<std::shared_ptr<const WordVectors>, Numbered>>;

@@ -31,7 +31,7 @@ int failed(int code, const char* what) noexcept {
         failure.text = what;
         failure.shown = failure.text.c_str();
     } catch (...) {
-        failure.shown = "expected enough memory for an error, found too little";
+        failure.shown = "out of memory while storing an error message";
     }
     return code;
 }
@@ -47,13 +47,13 @@ int guarded(Work work) noexcept {
     } catch (const std::system_error& error) {
         return failed(SPARSECRF_FILE_ERROR, error.what());
     } catch (const std::bad_alloc&) {
-        return failed(SPARSECRF_MEMORY_ERROR, "expected enough memory, found too little");
+        return failed(SPARSECRF_MEMORY_ERROR, "out of memory");
     } catch (const std::length_error&) {
-        return failed(SPARSECRF_MEMORY_ERROR, "expected enough memory, found too little");
+        return failed(SPARSECRF_MEMORY_ERROR, "out of memory");
     } catch (const std::exception& error) {
         return failed(SPARSECRF_BUG, error.what());
     } catch (...) {
-        return failed(SPARSECRF_BUG, "expected a C++ exception with a text, found a different one");
+        return failed(SPARSECRF_BUG, "unknown C++ exception");
     }
 }
 
@@ -120,7 +120,7 @@ int sparsecrf_open(const char* path, sparsecrf_model** model) {
         try {
             *model = new sparsecrf_model(sparsecrf::Model::open(path_of(path), path));
         } catch (const sparsecrf::FileError& error) {
-            throw std::system_error(error.code(), message(path, ": expected a readable model file, found none"));
+            throw std::system_error(error.code(), message(path, ": cannot read the model file"));
         }
     });
 }

@@ -121,7 +121,7 @@ SPARSECRF_API int sparsecrf_reasons(const sparsecrf_sequence* sequence, const in
 enum {
     SPARSECRF_MARGINALS = 1,     /* write the marginal probability after each label */
     SPARSECRF_ALL_MARGINALS = 2, /* also write every label:probability, most probable first */
-    SPARSECRF_SCORES = 4,        /* write a line # rank probability score before each labelling */
+    SPARSECRF_SCORES = 4,        /* write a line "# rank probability score" before each labelling */
     SPARSECRF_TOKEN_SCORES = 8,  /* write the score of the token after each label */
     SPARSECRF_FORCE = 16         /* keep a label in the last column if it is in the model */
 };

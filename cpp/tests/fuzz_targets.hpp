@@ -36,13 +36,13 @@ inline void in_pieces(std::string_view text, const ColumnOptions& options) {
     const std::size_t cut = whole_sequences(text.substr(0, text.size() / 2));
     auto parts = all_rows(text.substr(0, cut), 1, n_cut, options);
     for (auto& rows : all_rows(text.substr(cut), cut == 0 ? 1 : 2, n_cut, options)) parts.push_back(std::move(rows));
-    if (parts != whole) throw std::logic_error("a file in two pieces has other sequences");
+    if (parts != whole) throw std::logic_error("a file in two pieces has different sequences");
 }
 
 inline void columns(std::string_view text) { in_pieces(text, {}); }
 
-// Column files with options from the bits of the first byte: 1 any bytes, 2 ragged, 4 labels are given, 8 word
-// functions, 16 and 32 number of columns needed. The file is read, encoded, and labelled by a model.
+// Column files with options in the bits of the first byte: 1 any bytes, 2 ragged, 4 labels are given, 8 word functions,
+// 16 and 32 number of columns needed. The file is read, encoded, and labelled with a model.
 inline void column_options(std::string_view text) {
     static const World world(20), world_of_functions(20, kFunctions);
     const unsigned bits = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
@@ -92,7 +92,7 @@ inline void expand_all(const Template& lines, const Rows& rows) {
             lines.expand(k, rows, values, t, made);
             std::string whole;
             for (const std::string_view part : made.parts) whole += part;
-            if (TextHash(whole).value != made.hash.value) throw std::logic_error("another hash than that of the text");
+            if (TextHash(whole).value != made.hash.value) throw std::logic_error("not the hash of the text");
         }
     }
 }
@@ -117,7 +117,7 @@ inline void regex(std::string_view text) {
     const std::string_view searched = text.substr(std::min(end + 1, text.size()));
     const Regex::Match match = made.search(searched);
     if (match.begin + match.length > searched.size()) throw std::logic_error("a match beyond the text");
-    if (utf8_error(searched.substr(match.begin, match.length)) != searched.npos) throw std::logic_error("half a match");
+    if (utf8_error(searched.substr(match.begin, match.length)) != searched.npos) throw std::logic_error("a cut match");
 }
 
 inline void label(std::string_view text) {
@@ -130,7 +130,7 @@ inline void label(std::string_view text) {
     model.label_text(text, "input", 0, 1, options);
 }
 
-// A binary CRFsuite model, of which a slice for some attributes is read, and then all of it.
+// A binary CRFsuite model: reads a slice for some attributes, then all of it.
 inline void crfsuite_model(std::string_view text) {
     static const StringTable names = [] {
         StringTable made;
@@ -145,7 +145,7 @@ inline void crfsuite_model(std::string_view text) {
     model.whole("[bias]");
 }
 
-// A model file, without checking the digest, which fuzzed inputs would rarely match, and a sentence to label.
+// Labels a sentence with a model file. The digest is not checked, because fuzzed inputs would rarely match it.
 inline void model(std::string_view file) {
     std::vector<std::uint64_t> aligned((file.size() + 7) / 8);
     if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());
@@ -170,7 +170,7 @@ inline void json(std::string_view text) {
     std::string ascii;
     for (const std::string& name : made.names) append_json(name, true, ascii);
     for (std::size_t k = 0; k < made.names.size(); ++k) {
-        if (made.find(made.names[k]) != &made.items[k]) throw std::logic_error("another member of this name");
+        if (made.find(made.names[k]) != &made.items[k]) throw std::logic_error("a different member with this name");
     }
 }
 

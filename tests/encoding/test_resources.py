@@ -173,12 +173,12 @@ def test_damaged_records():
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("lexicon", "a\tX\tY\n", "f, line 1: expected a line of a lexicon, an entry or an entry, a tab and its class"),
+        ("lexicon", "a\tX\tY\n", r"f, line 1: expected a line of a lexicon \(ENTRY, or ENTRY tab CLASS\)"),
         ("lexicon", "a\tX\nb\n", r"f, line 2: expected 2 columns.*lines before.*found 1: 'b'"),
         ("lexicon", "a\t\n", "f, line 1: expected text in every column, found an empty one"),
-        ("lexicon", "\n", "f: expected a line of a lexicon, .* found none"),
-        ("classes", "a b c\n", r"f, line 1: expected.*line.*word classes.*word.*found 'a b c'"),
-        ("clusters", "a\n", "f, line 1: expected a line of clusters, path, word and count, or word and class"),
+        ("lexicon", "\n", "f: expected a line of a lexicon .*, found none"),
+        ("classes", "a b c\n", r"f, line 1: expected a line of word classes \(WORD CLASS\), found 'a b c'"),
+        ("clusters", "a\n", r"f, line 1: expected a line of clusters \(PATH WORD COUNT, or WORD CLASS\)"),
         ("clusters", "0 a 1\n1 b x\n", r"f, line 2: expected.*count.*third column.*found '1 b x'"),
         ("classes", "a b\nc \xff\n", "f, line 2, byte 3: expected text in UTF-8, found byte 0xFF"),
     ],
@@ -211,7 +211,7 @@ def test_mistakes_in_templates(line, message):
 
 
 def test_mistakes():
-    with pytest.raises(InputError, match=r"a look-up in a given resource .*; none was given"):
+    with pytest.raises(InputError, match=r"a lookup in a given resource .*; none was given"):
         Template("U:%d[0,0,x]")
     with pytest.raises(InputError, match="expected different names, found two resources called cities"):
         Template("U:%d[0,0,cities]", resources=[CITIES, CITIES])

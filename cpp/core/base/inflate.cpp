@@ -125,7 +125,7 @@ struct Inflater {
         const std::string_view head = bits.whole_bytes(4);
         const auto at = [&](int k) { return static_cast<unsigned>(static_cast<unsigned char>(head[k])); };
         const unsigned length = at(0) | at(1) << 8, inverse = at(2) | at(3) << 8;
-        if ((length ^ inverse) != 0xFFFF) fail("a length and its inverse");
+        if ((length ^ inverse) != 0xFFFF) fail("a length and its complement");
         check_room(length);
         out += bits.whole_bytes(length);
     }
@@ -189,7 +189,7 @@ struct Inflater {
 
     void run() {
         const unsigned method = bits.take(8), flags = bits.take(8);
-        if ((method & 15) != 8 || (256 * method + flags) % 31 != 0 || (flags & 32) != 0) fail("the head of a stream");
+        if ((method & 15) != 8 || (256 * method + flags) % 31 != 0 || (flags & 32) != 0) fail("a zlib header");
         for (bool last = false; !last;) {
             last = bits.take(1) == 1;
             const unsigned type = bits.take(2);

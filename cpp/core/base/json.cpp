@@ -87,7 +87,7 @@ class Parser {
         if (!take('}')) fail("',' or '}'");
         std::vector<std::string_view> sorted(made.names.begin(), made.names.end());
         std::sort(sorted.begin(), sorted.end());
-        if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) fail("distinct names before this");
+        if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) fail("distinct names in the object");
     }
 
     void elements(Json& made, int depth) {
@@ -139,10 +139,10 @@ class Parser {
             char32_t code = hex4();
             if (code >= 0xD800 && code < 0xDC00 && word("\\u")) {
                 const char32_t low = hex4();
-                if (low < 0xDC00 || low > 0xDFFF) fail("the second half of a character before this");
+                if (low < 0xDC00 || low > 0xDFFF) fail("a low surrogate before this");
                 code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
             }
-            if (code >= 0xD800 && code <= 0xDFFF) fail("a whole character before this");
+            if (code >= 0xD800 && code <= 0xDFFF) fail("a pair of surrogates before this");
             append_utf8(code, made);
             return;
         }

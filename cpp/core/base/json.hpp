@@ -29,7 +29,7 @@ struct Json {
 // Throws InputError at the first error, with its description and byte offset.
 Json parse_json(std::string_view text);
 
-// Appends the string as Python's json.dumps writes it; ascii: with other characters escaped.
+// Appends the string as Python's json.dumps writes it. ascii: escape non-ASCII characters.
 void append_json(std::string_view utf8, bool ascii, std::string& out);
 
 }  // namespace sparsecrf

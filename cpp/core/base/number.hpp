@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-// libc++ supports from_chars and to_chars for doubles since version 20 but has no feature macro for it; macOS uses the
-// library of the system, which may be older than the compiler.
+// libc++ has supported from_chars and to_chars for doubles since version 20 but has no feature macro for this. On
+// macOS, the system's library may be older than the compiler.
 #if defined(__cpp_lib_to_chars) || (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
 #define SPARSECRF_CHARCONV
 #elif defined(__APPLE__)

@@ -1,4 +1,4 @@
-// Waits for another thread without sleeping. Waking a thread takes 5 to 50 us, as long as many whole loops take, so a
+// Waits for another thread without sleeping. Waking a thread takes 5 to 50 us, as long as many entire loops, so a
 // waiting thread polls for up to kSpin before it sleeps. This helps only if the core is otherwise idle. If a spinning
 // thread notices that it was descheduled for kInterrupted, its core must be shared with other work, and no thread spins
 // for the next kBusy: spinning would only use up this program's time slices.

@@ -10,7 +10,7 @@
 namespace sparsecrf {
 
 // glibc keeps freed memory unless it is at the end of the heap. After large tables have been freed, this can be most of
-// the memory of the process. Takes milliseconds, so call it rarely.
+// the memory of the process. A call takes milliseconds, so make it rarely.
 inline void trim_heap() {
 #if defined(__GLIBC__)
     malloc_trim(0);

@@ -8,7 +8,7 @@
 namespace sparsecrf {
 namespace {
 
-// The classes in the order of CharClass; in runs A, upper and lower case alternate.
+// The classes in the order of CharClass, and A for runs in which upper and lower case alternate.
 enum RunClass : std::uint8_t { U, L, O, N, P, S, M, R, A };
 
 struct ClassRun {

@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kArrays = 18;
 constexpr std::size_t kUnit = 32;  // bytes; every array starts at a multiple of this
 constexpr std::array<char, 8> kMagic{'s', 'p', 'a', 'r', 's', 'e', 'C', 'F'};
-constexpr std::uint32_t kPlain = 1, kWithLabelSets = 2;  // versions: without and with label sets, the last two arrays
-constexpr std::uint32_t kOrder = 0x01020304u;            // read as 0x04030201 with the other byte order
+constexpr std::uint32_t kPlain = 1, kWithLabelSets = 2;  // versions without and with label sets (the last two arrays)
+constexpr std::uint32_t kOrder = 0x01020304u;            // reads as 0x04030201 in the other byte order
 constexpr const char* kNames[kArrays] = {
     "offsets",      "labels",      "unigram",    "base",          "rest",     "sequence_weight",
     "token_weight", "unigram ptr", "unigram id", "unigram value", "base ptr", "base id",

@@ -83,8 +83,8 @@ class LabelCells {
     bool has(std::uint32_t y, std::uint32_t cell) const {
         return cell == y || (parts_ != nullptr && parts_->has(y, cell));
     }
-    // Unfolds n rows of p [n, stride] to rows [n, cell_stride]. Returns the first one: in `scratch` or, without parts,
-    // p itself.
+    // Unfolds n rows of p [n, stride] to rows [n, cell_stride]. Returns a pointer to the first row: `scratch` or,
+    // without parts, p itself.
     template <class Scratch>
     const double* unfold(const double* p, std::size_t n, int stride, int cell_stride, Scratch& scratch) const {
         scratch.resize(parts_ == nullptr ? 0 : n * static_cast<std::size_t>(cell_stride));

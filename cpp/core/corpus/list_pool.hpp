@@ -21,7 +21,7 @@ void normalise(std::vector<Attribute>& list);
 struct PlainList {
     std::span<const std::uint32_t> ids;  // ascending
     std::uint64_t hash = 0;              // as `prepare` computes it
-    bool repeats = false;                // some attribute is repeated; its value is then the sum
+    bool repeats = false;                // whether any attribute is repeated; its value is then the sum
 };
 
 // Sorts the ids.

@@ -17,10 +17,10 @@ class StringTable {
    public:
     std::uint32_t intern(std::string_view text) { return intern({&text, 1}, TextHash(text)); }
     std::optional<std::uint32_t> find(std::string_view text) const { return find({&text, 1}, TextHash(text)); }
-    // The same for a text given in parts, with a known hash.
+    // `intern` and `find` for a text that is given in parts and whose hash is known.
     std::uint32_t intern(std::span<const std::string_view> parts, const TextHash& hash);
     std::optional<std::uint32_t> find(std::span<const std::string_view> parts, const TextHash& hash) const;
-    // The same for a text that is only assembled when compared: same(other) returns whether it equals `other`.
+    // `find` for a text that need not exist in memory: same(other) returns whether it equals `other`.
     template <class Same>
     std::optional<std::uint32_t> find_if(std::uint64_t hash, Same same) const {
         if (slots_.empty()) return std::nullopt;
@@ -55,7 +55,7 @@ class StringTable {
     // The lowest bits of the tag choose the slot, so the table can grow without reading the texts.
     struct Slot {
         std::uint32_t id = 0;   // id of the string plus 1; 0 if free
-        std::uint32_t tag = 0;  // part of the hash, which rules out other texts except one in 2^32 without reading them
+        std::uint32_t tag = 0;  // part of the hash; only one in 2^32 other texts has the same tag and must be read
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(mix(hash) >> 32); }
     // The slot of the text with this tag for which same(text) holds, or the free slot for it.

@@ -73,7 +73,7 @@ struct NgramLattice {
         if (arc >= arcs.n_leaves()) return p[arc_ptr[t] + arc - arcs.n_leaves()];
         return before(t)[arcs.history[arc]] * flow[node_ptr[t] + arcs.parent[arc]] * arcs.x[arc];
     }
-    // The extras of the pairs at t. Look up pairs in ascending order.
+    // The value of `extra` for each pair at t. Pairs must be looked up in ascending order.
     class Extras {
        public:
         Extras(const NgramLattice& of, std::int64_t t) {

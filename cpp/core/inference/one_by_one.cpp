@@ -11,7 +11,7 @@ namespace {
 
 // Stop trying after this many consecutive sequences whose pairs differ between positions.
 constexpr int kEnough = 8;
-constexpr int kFewLabels = 128;  // up to this many, also store the matrix by columns
+constexpr int kFewLabels = 128;  // with at most this many labels, also store the matrix by columns
 
 bool equal(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),

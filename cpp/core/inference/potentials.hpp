@@ -24,7 +24,7 @@ enum class Pairs { all, start, inner };
 
 class Potentials {
    public:
-    // Usable with any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the
+    // Works with any weights. `lists`: the corpus's unigram lists with entries renumbered by unigram row. `pairs`: the
     // pairs of the feature set, for weights that change often; if null, recomputed for every matrix. `forbidden`: [Y +
     // 1, Y] nonzero where a label pair is forbidden, or null; not with `pairs`. Keeps references to all of these.
     Potentials(const Corpus& corpus, const ListPool& lists, Kernel kernel, int threads,

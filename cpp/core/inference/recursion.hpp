@@ -60,10 +60,10 @@ class Recursion : public LatticeScores {
     // p_t(y', y) for all pairs. out: [Y + 1, Y]. Needs backward.
     void edge_marginals(const Lattice& lattice, std::int64_t t, double* out);
     // Calls visit(k, p_t(pairs[k])) for ascending pairs of one kind (all after the start, or none). Needs backward.
-    // Handles one pair at a time, which is best for a few pairs (Sbcd) and in the log domain. Elsewhere, sums over
-    // positions are outer products, sum_t alpha_{t-1}(y') v_t(y), times E. PairFamily computes them over the positions
-    // of a block, in tiles; SgdStep computes them over the positions of one sequence, with E from `renew`. A shared
-    // implementation would make one of the two slower.
+    // Handles one pair at a time, which is fastest for a few pairs (class Sbcd) and in the log domain. Other code
+    // computes sums over positions as outer products, sum_t alpha_{t-1}(y') v_t(y), times E. PairFamily computes them
+    // over the positions of a block, in tiles; SgdStep computes them over the positions of one sequence, with E from
+    // `renew`. A shared implementation would make one of the two slower.
     template <class Visit>
     void pair_marginals(const Lattice& lattice, std::int64_t t, std::span<const std::uint32_t> pairs, Visit visit);
     // p_t(y', y) of all y', start label last, for the labels y with a column: out[columns[y] stride + y']; columns[y]

@@ -40,7 +40,7 @@ struct Container {
 
     // The strings NAME.bytes, which the offsets NAME.offsets separate.
     std::shared_ptr<StringTable> strings(const std::string& name) const;
-    // The result of make(), whose errors are about the array or record `name`.
+    // Returns the result of make(). The messages of its errors begin with the name of the array or record.
     template <class Make>
     auto located(const std::string& name, Make make) const {
         try {

@@ -79,8 +79,8 @@ class Model {
     // Labels rows of columns. Null if labelling needs a corpus: there is no template, or the model uses more than
     // attribute scores.
     std::unique_ptr<RowLabeller> row_labeller() const;
-    // The number of sequences so far that were labelled from a corpus because merged sums could not prove their best
-    // labels.
+    // The number of sequences so far that were labelled from a corpus because rounding errors in the merged sums
+    // (RowLabeller) could have changed their best labels.
     std::int64_t n_repeated() const { return n_repeated_; }
     // The number of dense values that the caller must provide for each token; 0 if none.
     std::int64_t vector_width() const { return parts_.vectors ? 0 : static_cast<std::int64_t>(parts_.mean.size()); }

@@ -129,7 +129,7 @@ std::shared_ptr<StringTable> CrfsuiteModel::names(const Strings& of, const char*
         if (u4(std::uint64_t{of.begin} + offset) != k) fail(message(what, ": expected string ", k, " at its offset"));
         bytes.insert(bytes.end(), name.begin(), name.end());
         ptr.push_back(static_cast<std::int64_t>(bytes.size()));
-        // Without this check, a file could request a hundred times its size in memory.
+        // Without this check, a file could make the reader allocate a hundred times its size.
         if (bytes.size() > data_.size()) fail(message(what, ": expected separate strings, found overlapping strings"));
     }
     try {

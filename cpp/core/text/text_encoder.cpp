@@ -55,7 +55,7 @@ void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template
 void TextEncoder::add(ColumnReader& reader, const std::shared_ptr<const Template>& lines, const IsLabelled& is_labelled,
                       const Note& note) {
     sequences_.set_bias({});
-    std::int64_t checked = -1;  // number of columns of the last sequence that passed
+    std::int64_t checked = -1;  // number of columns of the last sequence that passed the check
     bool labelled = false;
     std::exception_ptr error;
     for (bool more = true; more;) {

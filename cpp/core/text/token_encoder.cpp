@@ -101,7 +101,7 @@ bool TokenEncoder::label(OneByOne& decoder, std::vector<std::int32_t>& labels) {
     return true;
 }
 
-// Passes the attributes of a sequence to the decoder until it rejects one.
+// Passes the positions of a sequence to the decoder until it rejects one.
 bool TokenEncoder::label(std::size_t sequence, OneByOne& decoder) {
     decoder.begin();
     const auto use = [&](auto& unigram, auto& bigram) { return decoder.add(unigram, bigram); };

@@ -46,10 +46,10 @@ class PairRule {
    public:
     using Predicate = std::function<bool(std::string_view)>;
 
-    static PairRule all(bool all) { return {all, nullptr, {}}; }  // all of them, or none
-    // Those with a bigram feature in a model's feature set.
+    static PairRule all(bool all) { return {all, nullptr, {}}; }  // all attributes, or none
+    // The attributes with a bigram feature in a model's feature set.
     static PairRule of_features(std::shared_ptr<const FeatureSet> features) { return {false, std::move(features), {}}; }
-    // Those selected by the predicate, which is called once per attribute.
+    // The attributes that the predicate selects; it is called once per attribute.
     static PairRule asking(Predicate predicate) { return {false, nullptr, std::move(predicate)}; }
 
     bool asks() const { return static_cast<bool>(predicate_); }

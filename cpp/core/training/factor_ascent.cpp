@@ -15,9 +15,9 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::size_t kMostInBlock = 64;   // sequences
-constexpr std::size_t kFewestRounds = 16;  // with few sequences, blocks are smaller
+constexpr std::size_t kFewestRounds = 16;  // blocks are smaller if there are few sequences
 constexpr int kNewtonSteps = 4;
-constexpr double kSmallestStep = 1e-4;  // of s
+constexpr double kSmallestStep = 1e-4;  // smallest change of s
 constexpr double kEnough = 1e-4;        // stop after a full sweep that raises D by a smaller fraction
 constexpr int kAllEvery = 5;            // one sweep in kAllEvery is full; others skip sequences that stayed at s = 1
 

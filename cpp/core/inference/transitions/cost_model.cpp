@@ -24,8 +24,8 @@ constexpr int kSizes = 7;
 constexpr double kBytes[kSizes] = {64e3, 256e3, 512e3, 1.25e6, 2.5e6, 4e6, 16e6};
 
 struct Prices {
-    double product[kSizes];  // at kBytes; interpolated linearly in the logarithm of the bytes
-    double pair[kSizes];     // likewise; the first also applies to a single matrix of any size
+    double product[kSizes];  // at each of kBytes; interpolated linearly in the logarithm of the size
+    double pair[kSizes];     // likewise; the first value also applies to a single matrix of any size
 };
 
 constexpr double kLine = 1.0;      // cost of a row or column in entries, regardless of its content

@@ -7,7 +7,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr int kFewLabels = 32;  // up to this many, all rows take less time than choosing some
+constexpr int kFewLabels = 32;  // with at most this many labels, selecting rows takes longer than processing all
 
 }  // namespace
 

@@ -12,7 +12,7 @@ struct ScoreMatrix {
     const double* m;     // [Y, Yp], padded with -infinity
     const double* high;  // [Yp] an upper bound of each row, padded with -infinity
     int n_labels, stride;
-    bool finite;  // whether all cells are; otherwise, no rows are left out
+    bool finite;  // whether all cells are finite; otherwise, no rows are left out
 };
 
 // epsilon, best: [Yp], padded with -infinity; rows: scratch

@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-// A zero sum stays zero: E may have overflowed if only the log domain was used.
+// A zero sum stays zero even if E overflowed to infinity, as it may where only the log domain was used.
 double times(double sum, double weight) { return sum == 0.0 ? 0.0 : sum * weight; }
 
 }  // namespace

@@ -60,7 +60,7 @@ class DocumentReader final : public RecordReader {
     }
 
    private:
-    static constexpr std::size_t kMost = 500;  // sequences per document; further ones belong to no document
+    static constexpr std::size_t kMost = 500;  // maximum per document; further sequences belong to none
     // Reads the next document, or one sequence outside documents; returns false at the end.
     bool read_document() {
         n_ = at_ = 0;

@@ -18,9 +18,9 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 std::string_view file_of(Resource::Kind kind) {
-    constexpr std::string_view kLines[] = {"a line of a lexicon, an entry or an entry, a tab and its class",
-                                           "a line of clusters, path, word and count, or word and class",
-                                           "a line of word classes, word and class"};
+    constexpr std::string_view kLines[] = {"a line of a lexicon (ENTRY, or ENTRY tab CLASS)",
+                                           "a line of clusters (PATH WORD COUNT, or WORD CLASS)",
+                                           "a line of word classes (WORD CLASS)"};
     return kLines[static_cast<std::size_t>(kind)];
 }
 

@@ -94,7 +94,7 @@ struct Template::Parser {
         if (!made.resource) {
             std::string given;
             for (const auto& resource : out.resources_) given += (given.empty() ? "" : ", ") + resource->name();
-            fail(given.empty() ? "a look-up in a given resource (a lexicon, clusters or word classes; none was given)"
+            fail(given.empty() ? "a lookup in a given resource (a lexicon, clusters or word classes; none was given)"
                                : message("the name of a given resource: ", given),
                  start);
         }
