@@ -48,7 +48,7 @@ template <class Call>
 auto in_python(Call call) noexcept {
     try {
         return call();
-    } catch (...) {  // C functions do not throw: the thread is being ended
+    } catch (...) {  // C functions do not throw, so the interpreter is ending the thread
         sleep_until_the_end();
     }
 }

@@ -50,7 +50,7 @@ void bind_vector_text(nb::module_& m) {
                 auto values = as_array(text.take_values(), static_cast<std::size_t>(text.width()));
                 return std::tuple(text.take_words(), std::move(values));
             },
-            "The words that were kept (the first of duplicates) and their vectors. Call it once.");
+            "The kept words, without duplicates (the first one counts), and their vectors. Call it once.");
 }
 
 }  // namespace

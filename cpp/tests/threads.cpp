@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
         const Derivatives derivatives = derive(world, kernel, 1);
         together(threads, [&] { expect(derive(world, kernel, 1) == derivatives, "equal derivatives"); });
         expect(derive(world, kernel, threads) == derivatives, "equal derivatives of a team");
-        expect(!derivatives.candidates.empty() && derivatives.w != world.w, "something to be done");
+        expect(!derivatives.candidates.empty() && derivatives.w != world.w, "candidates and changed weights");
     }
     std::printf("%d threads, %lld sequences: equal\n", threads, static_cast<long long>(world.corpus.n_sequences()));
 }

@@ -31,7 +31,7 @@ bool refuses(Call call) {
 }
 
 void check(Kernel kernel) {
-    const PairScores old{{0, 4, 5, 10}, {0.5, -1.0, 2.0, 0.25}};  // the last one after the start label
+    const PairScores old{{0, 4, 5, 10}, {0.5, -1.0, 2.0, 0.25}};  // the last pair follows the start label
     AlignedVector<double> scores{1.0, 0.5, -2.0, 0.75, 0.0, 0.0, 0.0, 0.0};
     std::vector<int> order;
     constexpr double kNone = -std::numeric_limits<double>::infinity();

@@ -15,8 +15,8 @@
 
 namespace sparsecrf {
 
-// Chunk size for n items of uneven cost: one item if there are few. If there are many, fetching them one by one would
-// cost more than the imbalance at the end of the loop.
+// The chunk size for n items of uneven cost. It is one if there are few items. If there are many, fetching them one by
+// one would cost more than the imbalance at the end of the loop.
 inline int items_at_a_time(std::int64_t n, int threads) {
     constexpr std::int64_t kTimes = 16, kMost = 32;
     return static_cast<int>(std::clamp<std::int64_t>(n / (kTimes * threads), 1, kMost));

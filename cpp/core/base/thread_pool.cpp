@@ -138,7 +138,7 @@ class Pool {
 
    private:
     std::mutex mutex_;
-    std::vector<Worker*> free_;  // most recently used last: it may still be awake
+    std::vector<Worker*> free_;  // the most recently used thread is last, because it may still be awake
     std::size_t made_ = 0;
 };
 

@@ -71,7 +71,7 @@ struct Corpus {
     // The number of tokens with a nonzero weight in a sequence with a nonzero weight.
     std::int64_t n_weighted_tokens() const;
 
-    // Names a position of the corpus in errors, e.g. "sequence 3, position 7".
+    // The name of a position for error messages, e.g. "sequence 3, position 7".
     std::string where(std::int64_t position) const;
 
     // The attributes of a position, in ascending order; base and rest lists are merged.

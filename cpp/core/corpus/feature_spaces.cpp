@@ -33,7 +33,7 @@ std::vector<char> with_labels(const Corpus& corpus) {
 }
 
 // Collects the (attribute, cell) pairs that each(add) reports through add(x, cell), possibly repeatedly, as rows:
-// attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], in ascending order. `may` marks the attributes that can
+// attribute x has cells[ptr[x]] to cells[ptr[x + 1] - 1], in ascending order. `may` marks the attributes that may
 // occur.
 //
 // Each of these attributes has a bitmap of cells. If all bitmaps together exceed kBytes, rows are processed in several

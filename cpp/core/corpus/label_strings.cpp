@@ -24,7 +24,7 @@ std::uint32_t LabelStrings::find(std::uint32_t suffix, std::uint32_t first) cons
 }
 
 std::uint32_t LabelStrings::extend(std::uint32_t suffix, std::uint32_t first) {
-    // First add the missing prefixes. A loop, not recursion, because strings read from a file may be long.
+    // First add the missing prefixes, in a loop instead of by recursion, because strings read from a file may be long.
     std::vector<std::uint32_t> missing;
     std::uint32_t found;
     for (; (found = find(suffix, first)) == kNone; suffix = nodes_[suffix].prefix) missing.push_back(suffix);

@@ -34,7 +34,7 @@ std::uint32_t id_of(std::uint32_t id) { return id; }
 double value_of(const Attribute& a) { return a.value; }
 double value_of(std::uint32_t) { return 1.0; }
 
-// The hash is a sum over the entries, so that its terms do not depend on each other.
+// The hash is a sum over the entries, so that its terms can be computed independently.
 template <class Entry>
 std::uint64_t hash_of(std::span<const Entry> list) {
     std::uint64_t h = list.size();

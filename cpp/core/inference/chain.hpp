@@ -25,7 +25,7 @@ class Chain {
     double largest_weight() const { return weights_->largest; }  // max |w|
     // A copy that uses this many threads (0 means all cores) and shares the weights.
     Chain with_threads(int threads) const;
-    // The weights laid out for a corpus, which must outlive the result.
+    // The weights, laid out for a corpus, which must outlive the result.
     Potentials potentials(const Corpus& corpus, const Constraints& constraints) const;
 
     // out: [N]

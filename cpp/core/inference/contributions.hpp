@@ -12,7 +12,7 @@
 namespace sparsecrf {
 
 struct Contribution {
-    static constexpr std::int32_t kNone = -1;  // value of `previous` for the weight of a single label
+    static constexpr std::int32_t kNone = -1;  // value of `previous` if the weight belongs to a single label
 
     std::int64_t position;  // in the sequence
     std::uint32_t attribute;

@@ -16,7 +16,7 @@
 
 namespace sparsecrf {
 
-// W laid out for one corpus.
+// The weights W, laid out for one corpus.
 class DenseScores {
    public:
     void assign(const Corpus& corpus, const FeatureSet& features, std::span<const double> w);

@@ -64,7 +64,7 @@ struct NgramLattice {
 
     bool any() const { return !place.empty(); }
     const NgramPlace* at(std::int64_t t) const { return place.empty() ? nullptr : place[t]; }
-    // A of the histories before t > 0.
+    // The masses of the histories before t > 0.
     const double* before(std::int64_t t) const { return mass.data() + history_ptr[t - 1]; }
     // The probability of an arc; for a leaf in the linear domain it is A(c) X E e / c B'(target).
     double probability(std::int64_t t, std::uint32_t arc) const {

@@ -7,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Not thread-safe: one per thread.
+// Not thread-safe; use one object per thread.
 class LatticeScores {
    public:
     // keep_zero_pairs: list every pair of the rest rows in Lattice::rest, not only those with a nonzero weight.

@@ -86,7 +86,7 @@ class Potentials {
     void refresh_ngrams(std::span<const std::uint32_t> arcs, std::span<const std::uint32_t> kinds);
 
    private:
-    // One per thread.
+    // Scratch of a thread.
     struct Scratch {
         PairScores scores, merged;
         ClassScores classes;
@@ -116,14 +116,14 @@ class Potentials {
 
     std::shared_ptr<NgramTables> ngrams_;  // null if none
 
-    // For the weights of the last `assign`.
+    // Set by `assign`, for its weights.
     const FeatureSet* features_ = nullptr;
     std::span<const double> w_;
     const UnigramRows* rows_ = nullptr;
     bool keep_zeros_ = false;
     DenseScores dense_;
 
-    // One row per unigram list if enough positions share lists; otherwise empty.
+    // These tables have one row per unigram list if enough positions share lists; otherwise they are empty.
     AlignedVector<double> score_table_, exp_table_;  // [lists, Yp]
     std::vector<double> low_, high_;                 // [lists]
     std::vector<Transition> transitions_;            // [base lists]

@@ -44,7 +44,7 @@ struct LogZ {
     }
 };
 
-// Not thread-safe: one per thread.
+// Not thread-safe; use one object per thread.
 class Recursion : public LatticeScores {
    public:
     explicit Recursion(const Potentials& potentials, bool keep_zero_pairs = false);

@@ -1,5 +1,4 @@
-// A model: its parts, and the two ways to label with it. All labelling, from Python, C or a browser, goes through
-// Model.
+// A model, and the two ways to label with it. All labelling, from Python, C or a browser, goes through Model.
 //
 //   one or a few sequences of tokens   with_session: read the tokens, then call Session::label
 //   many sequences                     chain(), for a corpus: labels, marginals, n-best; label_text, for text files

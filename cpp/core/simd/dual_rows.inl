@@ -35,7 +35,7 @@ SPARSECRF_INLINE double value_of(const DualRows& of, std::uint32_t k) {
     return of.value == nullptr ? 1.0 : of.value[k];
 }
 
-// NV: vectors of a row that stay in registers; longer rows are processed in tiles of four.
+// NV vectors of a row stay in registers; longer rows are processed in tiles of four vectors.
 template <int NV>
 SPARSECRF_INLINE void score_tile(const DualRows& of, std::uint32_t r, int j0, double* s) {
     const Vec bound = broadcast(of.bound), f = broadcast(-of.of[of.row[r]].scale);
@@ -184,7 +184,7 @@ SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
 }
 
 // With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Where eight consecutive z are all at most
-// `small`, the logarithms are rough; the error is 4e-7 times the sum of these z. Prefetches n floats from `next` on.
+// `small`, the logarithms are rough: the error is up to 4e-7 times their sum. Prefetches n floats from `next` on.
 void entropy(const double* u, const double* d, double c, double small, std::size_t n, const float* next, double* slope,
              double* value) {
     const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);

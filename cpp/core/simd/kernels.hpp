@@ -24,7 +24,7 @@ struct Kernels {
 
     // out[j] = max_i (a[i] + m[i, j])              same shapes
     void (*maxplus)(const double* a, const double* m, int rows, int stride, double* out);
-    // The same over n of the rows, which may repeat: out[j] = max_k (a[i] + m[i, j]), i = of[k]
+    // The same over n rows, which may repeat: out[j] = max_k (a[i] + m[i, j]), i = of[k]
     void (*maxplus_of)(const double* a, const double* m, const int* of, int n, int stride, double* out);
     // Writes the j < n with x[j] + y[j] > bound to `out`, in ascending order, and returns their number.  out: [n]
     int (*above)(const double* x, const double* y, double bound, int n, int* out);

@@ -1,6 +1,6 @@
 // The body of every clone. Each simd/kernels_*.cpp includes it once after defining SPARSECRF_CLONE, SPARSECRF_LANES and
 // SPARSECRF_TILE (the number of accumulator vectors such that two sets fit in the registers). Do not include standard
-// headers with inline code: their functions, compiled here, could end up in the baseline path of a binary.
+// headers with inline code, because the copies compiled here could end up in the baseline path of a binary.
 #include "core/base/infinity.hpp"
 #include "dual_rows.hpp"
 #include "kernels.hpp"
@@ -304,7 +304,7 @@ int largest(const double* x, int n) {
     return first;
 }
 
-// The two largest numbers per lane, and minus the first index of the largest, exact in a double.
+// The two largest numbers of each lane, and the negated first index of the largest, which is exact in a double.
 struct BestTwo {
     Vec high, next, before;
 
@@ -317,12 +317,12 @@ struct BestTwo {
     }
 };
 
-// Even and odd vectors are kept apart, to hide latencies.
+// Even and odd vectors have separate accumulators, to hide latencies.
 int best_two(const double* x, const double* y, int n, double* best, double* second) {
     Vec lane;
     for (int i = 0; i < L; ++i) lane[i] = i;
     const Vec low = broadcast(-kInfinity), two = broadcast(2.0 * L);
-    Vec at = broadcast(0.0) - lane;  // minus the indices of the next even vector
+    Vec at = broadcast(0.0) - lane;  // the negated indices of the next even vector
     BestTwo even{low, low, at}, odd{low, low, at};
     int j = 0;
     for (; j + 2 * L <= n; j += 2 * L) {

@@ -11,7 +11,7 @@
 namespace sparsecrf {
 
 struct NgramRows {
-    // Arcs: first the leaves, by history, then the inner arcs. Parents are nodes: inner arcs, then pairs (NgramArcs).
+    // Arcs are ordered: leaves by history, then inner arcs. Parents are nodes, i.e. inner arcs, then pairs (NgramArcs).
     std::size_t n_histories, n_history_pairs, n_leaves, n_inner, n_own;
     const std::uint32_t *parent, *history, *pair_of;  // [arcs]
     const double *x, *x_parent, *more;                // [arcs]
@@ -36,7 +36,7 @@ struct NgramRows {
     double* steps;  // [n_history_pairs] e / c (B - beta), to be multiplied by E
 
     double* safe;        // one row: 1, or 0 where cancellation lost too much precision
-    double least, most;  // limits of the cancellation: kCancelled, kLargeTerm
+    double least, most;  // limits of the cancellation (kCancelled, kLargeTerm)
     const double* item;  // one row: weights of the items
     // [arcs, padded to 8] sums of w p (for leaves without X) and of w p^2, or null; scratch rows for their terms.
     double *sum, *square, *term, *term_square;

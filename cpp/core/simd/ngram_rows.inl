@@ -56,20 +56,20 @@ SPARSECRF_INLINE void transpose(Row (&r)[kLanes]) {
 #if SPARSECRF_LANES == 8 && defined(SPARSECRF_SHUFFLES)
     Row s[kLanes];
     SPARSECRF_UNROLL
-    for (int i = 0; i < 4; ++i) {  // halves of rows i and i + 4
+    for (int i = 0; i < 4; ++i) {  // exchange halves of rows i and i + 4
         s[i].x[0] = __builtin_shufflevector(r[i].x[0], r[i + 4].x[0], 0, 1, 2, 3, 8, 9, 10, 11);
         s[i + 4].x[0] = __builtin_shufflevector(r[i].x[0], r[i + 4].x[0], 4, 5, 6, 7, 12, 13, 14, 15);
     }
     SPARSECRF_UNROLL
     for (int j = 0; j < 2; ++j) {
         SPARSECRF_UNROLL
-        for (int i = 4 * j; i < 4 * j + 2; ++i) {  // quarters
+        for (int i = 4 * j; i < 4 * j + 2; ++i) {  // exchange quarters
             r[i].x[0] = __builtin_shufflevector(s[i].x[0], s[i + 2].x[0], 0, 1, 8, 9, 4, 5, 12, 13);
             r[i + 2].x[0] = __builtin_shufflevector(s[i].x[0], s[i + 2].x[0], 2, 3, 10, 11, 6, 7, 14, 15);
         }
     }
     SPARSECRF_UNROLL
-    for (int i = 0; i < kLanes; i += 2) {  // single numbers
+    for (int i = 0; i < kLanes; i += 2) {  // exchange single numbers
         s[i].x[0] = __builtin_shufflevector(r[i].x[0], r[i + 1].x[0], 0, 8, 2, 10, 4, 12, 6, 14);
         s[i + 1].x[0] = __builtin_shufflevector(r[i].x[0], r[i + 1].x[0], 1, 9, 3, 11, 5, 13, 7, 15);
     }
@@ -202,7 +202,7 @@ void ngram_values(const NgramRows& of) {
     for (std::size_t k = 0; k < n_own; ++k) put(value, n_inner + k, row(v, label[k]));
 }
 
-// dB, the flow and p of arcs and pairs. As in NgramFamily, sums of leaves do not contain the factor X.
+// Computes dB, the flow and p of arcs and pairs. As in NgramFamily, sums of leaves do not contain the factor X.
 template <bool kSums, bool kSquares>
 SPARSECRF_INLINE void leaves_backward(const NgramRows& of, Row& safe) {
     const Row most = every(of.most), item = row(of.item, 0);

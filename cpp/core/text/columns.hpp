@@ -26,8 +26,8 @@ struct Rows {
     std::int64_t n_columns = 0;            // in every row
     bool is_text = true;                   // whether all lines are well-formed UTF-8
     std::vector<HashedText> cells;         // [T, n_columns], unless all rows are in `known`
-    std::vector<const HashedText*> known;  // [T] the cells of each row in a KnownRows, or empty
-    std::vector<std::uint32_t> numbers;    // [T] numbers of the rows in a KnownRows, or empty
+    std::vector<const HashedText*> known;  // [T] the cells of each row, stored in a KnownRows; or empty
+    std::vector<std::uint32_t> numbers;    // [T] the number of each row in a KnownRows; or empty
     std::vector<std::string_view> lines;   // [T] without line endings
     std::int64_t first_line = 0;           // line number of the first row in the file
 

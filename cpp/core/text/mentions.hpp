@@ -14,8 +14,8 @@ namespace sparsecrf {
 
 class Mentions {
    public:
-    // How a word is written: lower case; capitalized, but not at the start of its sequence; upper case with more than
-    // one letter; or otherwise.
+    // How a word is written: in lower case; capitalized, but not at the start of its sequence; in upper case with more
+    // than one letter; or in any other way.
     enum Way : std::uint8_t { kLower, kCapital, kUpper, kOther };
     struct Place {
         std::size_t sequence, position;
@@ -43,8 +43,8 @@ class Mentions {
 
    private:
     struct Word {
-        std::array<Place, 3> first;              // the first three places
-        std::size_t n = 0;                       // how many are set
+        std::array<Place, 3> first;              // the places of the first three mentions
+        std::size_t n = 0;                       // how many of them are set
         std::array<std::uint32_t, 4> written{};  // mentions by Way
     };
     struct Token {

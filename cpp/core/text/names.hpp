@@ -26,7 +26,7 @@ class Names {
     std::int64_t id(std::string_view name) const { return id({&name, 1}, TextHash(name)); }
     std::int64_t size() const { return table_->size(); }
     const StringTable& table() const { return *table_; }
-    // The table if new names get an id, otherwise null.
+    // Returns the table if new names get an id, otherwise null.
     StringTable* growing() const { return growing_.get(); }
 
    private:

@@ -27,7 +27,7 @@ std::int32_t TextEncoder::label_set(std::string_view text) {
         all_known &= id != Names::kUnknown;
         ids.push_back(static_cast<std::int32_t>(id));
     }
-    // The correct label may be the unknown one, so the token must not be restricted to the known ones.
+    // The correct label may be the unknown one, so the token must not be restricted to the known labels.
     return all_known ? sequences_.builder().label_set(std::move(ids)) : kMissing;
 }
 

@@ -27,7 +27,7 @@ struct ItemRun {
 
 class ItemRuns {
    public:
-    // Keeps references.
+    // Keeps references to its arguments.
     ItemRuns(const Plan& plan, const Potentials& potentials, int threads)
         : plan_(plan), potentials_(potentials), threads_(threads) {
         for (int k = 0; k < threads; ++k) runs_.push_back({Recursion(potentials, true), {}, {}});

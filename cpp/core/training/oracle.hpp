@@ -106,7 +106,7 @@ class Oracle {
             : serial(features.serial), tables(corpus, features, kernel, threads) {}
         const std::uint64_t serial;  // serial number of the set
         SetTables tables;
-        std::vector<std::unique_ptr<Family>> families;  // none after release_tables
+        std::vector<std::unique_ptr<Family>> families;  // empty after release_tables
         UnigramRows rows;
         std::optional<Potentials> potentials;
     };
@@ -132,7 +132,7 @@ class Oracle {
     const int threads_;
     const Plan plan_;
     std::optional<Plan> large_plan_;  // the same items in larger blocks, built when label n-grams need it
-    std::vector<double> counts_;      // for the feature set counts_of_
+    std::vector<double> counts_;      // the counts C of the feature set counts_of_
     std::uint64_t counts_of_ = 0;
     std::unique_ptr<Prepared> prepared_;
     std::vector<BlockRows> rows_;  // [threads]

@@ -79,8 +79,8 @@ void Plan::add_items(const Corpus& corpus, std::int64_t i) {
     if (below > 0.0) add_numerator(corpus, i, corpus.weight(i) * below);
 }
 
-// numerator = log Z(labels fixed). If all labels are known, this is theta . F(x, y), from counts that are computed
-// once; otherwise it needs a second forward-backward with negative weight.
+// numerator = log Z(labels fixed). If all labels are known, this is theta . F(x, y), which follows from counts that are
+// computed once; otherwise it needs a second forward-backward with negative weight.
 void Plan::add_numerator(const Corpus& corpus, std::int64_t i, double weight) {
     if (corpus.is_labelled(i)) {
         count_weight[static_cast<std::size_t>(i)] = weight;

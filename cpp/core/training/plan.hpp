@@ -28,15 +28,15 @@ struct Occurrences {
     double value(std::size_t k) const { return values.empty() ? 1.0 : values[k]; }
 };
 
-// The indices of a block; their offsets have 32 bits.
+// The maximum size of the indices of a block, whose offsets have 32 bits.
 inline constexpr std::int64_t kMaxOccurrences = 0xffffffff;
 
 struct Block {
     std::int64_t first_item = 0, last_item = 0;  // [first, last)
     std::int64_t n_rows = 0;
     Occurrences rest;   // by rest attribute
-    Occurrences inner;  // by base list: rows after the first of their item
-    Occurrences start;  // by base list: first rows
+    Occurrences inner;  // by base list: all rows except the first of each item
+    Occurrences start;  // by base list: the first rows of items
 };
 
 class Plan {

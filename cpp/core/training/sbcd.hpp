@@ -35,7 +35,7 @@ class Sbcd {
     double sweep(const FeatureSet& features, std::span<double> w, std::span<const double> counts,
                  const Options& options);
 
-    // [X] The state that sweeps carry over. A copy with the same state continues identically.
+    // [X] The state that sweeps carry over. A copy with the same state continues with identical results.
     const std::vector<double>& damping() const { return damping_; }
     void set_damping(std::span<const double> damping) { damping_.assign(damping.begin(), damping.end()); }
 
@@ -54,7 +54,7 @@ class Sbcd {
     };
     static Lists lists_by_attribute(const ListPool& pool, std::uint32_t n_attributes);
 
-    // One per thread.
+    // Scratch of a thread.
     struct Worker {
         Recursion recursion;
         OwnedLattice lattice;

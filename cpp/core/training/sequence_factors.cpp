@@ -115,7 +115,7 @@ class SequenceFactors {
     }
 
     // The gradient on the listed features, and the entropy.
-    // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features; pairs likewise. Loss and entropy:
+    // g_i = sum_t sum_x v (p_t(y) - [y = y_t]) for unigram features; the same for pairs. Loss and entropy:
     // -log q = log Z - w . F, H(p) = -log q - w . g, H(p) + w0 . g = -log q - d . g.
     std::pair<SequenceGradient, MixedEntropy> gradient(const Item& item, ItemRun& run,
                                                        std::span<const double> thresholds, Sums& sums) const {

@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// Inverts the unigram lists of a block by a counting sort. Holds scratch space: one per thread.
+// Inverts the unigram lists of a block by a counting sort. Not thread-safe, because it holds scratch space.
 class RowSorter {
    public:
     // The occurrences of the attributes that have a row, by row. Entry x of `lists` (the corpus's unigram lists,
@@ -25,7 +25,7 @@ class RowSorter {
         std::uint32_t row, position;
     };
     std::vector<Found> found_;
-    std::vector<double> values_;       // parallel, if the lists have values
+    std::vector<double> values_;       // parallel to found_ if the lists have values
     std::vector<std::uint32_t> next_;  // [rows] all zero between calls
     std::vector<std::uint64_t> seen_;  // [rows / 64] one bit per row that occurs in the block
 };

@@ -10,7 +10,7 @@
 
 namespace sparsecrf {
 
-// Keeps a reference to the corpus. Methods that take a feature set expect the constructor's feature set.
+// Keeps a reference to the corpus. Pass the same feature set to its methods as to the constructor.
 class BasePairs {
    public:
     BasePairs(const Corpus& corpus, const FeatureSet& features);

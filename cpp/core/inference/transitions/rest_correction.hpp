@@ -1,5 +1,4 @@
-// The correction of the plain chain for the rest lists of a sequence: E = E_base + E_base o (exp(delta) - 1) for their
-// pairs.
+// Corrects the plain chain for the rest lists of a sequence, whose pairs have E = E_base + E_base o (exp(delta) - 1).
 #pragma once
 
 #include "core/base/aligned.hpp"
@@ -8,7 +7,7 @@
 
 namespace sparsecrf {
 
-// Not thread-safe: one per thread. Does nothing at positions without corrected pairs.
+// Not thread-safe; use one object per thread. Does nothing at positions without corrected pairs.
 class RestCorrection {
    public:
     explicit RestCorrection(const Potentials& potentials)

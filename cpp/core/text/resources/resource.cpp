@@ -99,7 +99,7 @@ void Resource::add(const Entry& entry, bool fold, Index& made) const {
     if (fold) append_lower(entry.words, lower);
     std::string_view rest = fold ? std::string_view(lower) : entry.words;
     if (kind_ != Kind::lexicon) {
-        // The first of duplicate words counts.
+        // If a word occurs twice, its first class counts.
         if (made.words.intern(rest) == made.class_of.size()) made.class_of.push_back(entry.c);
         return;
     }

@@ -78,7 +78,7 @@ bool VectorText::split(std::string_view line) {
         }
         if (line_ == 1 && numbers_.size() == 1 && is_short_count(rest) && is_short_count(numbers_[0])) {
             width_ = static_cast<std::int64_t>(*parse_number(numbers_[0]));
-            if (all_) {  // a value takes at least two bytes, whatever the header claims
+            if (all_) {  // do not trust the header: a value takes at least two bytes
                 const double n = *parse_number(rest) * static_cast<double>(width_);
                 values_.reserve(static_cast<std::size_t>(std::min(n, static_cast<double>(n_bytes_ / 2))));
             }

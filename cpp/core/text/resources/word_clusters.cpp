@@ -111,7 +111,7 @@ void WordClusters::finish() {
         column_[b] += n;
     }
     pairs_.clear();
-    // Sort by word, so that sums do not depend on the order of a hash table.
+    // Sort by word, so that sums do not depend on the iteration order of the hash table.
     const auto by_word = [](const Neighbour& a, const Neighbour& b) { return a.word < b.word; };
     for (std::vector<Neighbour>& around : left_) std::sort(around.begin(), around.end(), by_word);
     for (std::vector<Neighbour>& around : right_) std::sort(around.begin(), around.end(), by_word);

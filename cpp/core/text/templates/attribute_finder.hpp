@@ -35,8 +35,8 @@ class AttributeFinder {
     };
     // How to handle attributes that are not in the table.
     struct Absent {
-        StringTable* add_to = nullptr;  // the table itself, to which to add them
-        Notes* notes = nullptr;         // or where to record them; if both are null, leave them out
+        StringTable* add_to = nullptr;  // the table, if they are to be added to it
+        Notes* notes = nullptr;         // or where to record them; if both are null, they are left out
 
         bool left_out() const { return add_to == nullptr && notes == nullptr; }
     };
@@ -63,7 +63,7 @@ class AttributeFinder {
         std::size_t place;     // index of the first line among the cached lines of its column
     };
     struct Column {
-        std::size_t n_lines = 0;         // lines that read one cell, from this column
+        std::size_t n_lines = 0;         // lines that read a single cell, which is in this column
         std::vector<std::uint32_t> ids;  // [2 kNear + words, n_lines], boundary cells first
     };
     // An attribute to look up.

@@ -47,7 +47,7 @@ class AttributeLists {
    private:
     static constexpr std::int64_t kPartTokens = 256;
 
-    // Consecutive sequences processed by one thread.
+    // The part of a batch that one thread processes: consecutive sequences.
     struct Part {
         std::size_t begin = 0, end = 0;          // range of sequences
         std::vector<std::uint32_t> found;        // [positions, lines] ids

@@ -82,7 +82,7 @@ class Template {
     // the rows.
     void check_columns(std::int64_t available, const std::string& where) const;
 
-    // Throws if rows are not UTF-8 and a macro must read them as text; `where` as above.
+    // Throws if rows are not UTF-8 and a macro must read them as text; `where`: their file and line.
     void check_is_text(const Rows& rows, const std::string& where) const;
 
     // An empty cache of macro values. Call its `read` for a sequence before `expand` and `hash`.
@@ -106,8 +106,8 @@ class Template {
         bool lower = false;  // x, t, m: in lower case
         Row row;
         std::int64_t column = 0;
-        std::string literal;      // macro 0
-        TextHash hash;            // hash of the literal
+        std::string literal;      // the text, if `macro` is 0
+        TextHash hash;            // hash of `literal`
         std::int64_t index = -1;  // t, m: index in regexes_; f: index in functions_
     };
     // The items of a line; the first is literal text.
@@ -116,7 +116,7 @@ class Template {
     static bool is_known(const Item& item) { return item.macro != 't' && item.macro != 'm' && !item.lower; }
     // Whether an item is a lexicon lookup, which depends on the neighbouring rows.
     bool is_lexicon(const Item& item) const { return item.macro == 'f' && functions_[item.index].is_lexicon(); }
-    // The text of an item with is_known for row `row`; nullopt for a boundary cell far from the ends.
+    // The text of an item for which is_known holds, for row `row`; nullopt for a boundary cell far from the ends.
     static constexpr std::int64_t kNear = 4;
     std::optional<HashedText> known(const Item& item, const Rows& rows, const WordValues& values,
                                     std::int64_t row) const;

@@ -43,8 +43,8 @@ class WordValues {
     // columns: those read by functions or needed for word numbers.
     WordValues(const std::vector<WordFunction>& functions, const std::vector<std::int64_t>& columns);
 
-    // Starts a sequence; `rows` must outlive it. anew: clear the cache first, which is necessary if rows are
-    // renumbered. Returns whether all words were renumbered.
+    // Starts a sequence; `rows` must outlive it. anew: clear the cache first, as is necessary if rows are renumbered.
+    // Returns whether all words were renumbered.
     bool read(const Rows& rows, bool anew = false);
 
     // The word number, from 0, of a row in column columns[c].

@@ -1,5 +1,5 @@
-// Features of an attribute and a class pair. Features of base lists are summed by list, then distributed over its
-// attributes; features of rest lists are summed by attribute.
+// Features of an attribute and a class pair. For base lists, sums are computed by list, then distributed over the
+// list's attributes; for rest lists, they are computed by attribute.
 #include <cstddef>
 #include <cstdint>
 #include <span>

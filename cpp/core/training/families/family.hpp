@@ -50,7 +50,7 @@ class BlockSums {
 struct GradientPass {
     const Plan& plan;
     const Potentials& potentials;
-    std::span<double> g, h;  // [K] sums to add to; h is empty if curvature is not needed
+    std::span<double> g, h;  // [K] the sums so far; h is empty if curvature is not needed
     bool curvature() const { return !h.empty(); }
 };
 

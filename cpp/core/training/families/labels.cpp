@@ -72,7 +72,7 @@ class LabelFamily final : public Family {
         const auto [begin, end] = tables_.unigrams.features[all.keys[key]];
         const std::size_t first = all.ptr[key], last = all.ptr[key + 1];
         const auto p = [&](std::size_t o) { return rows.cell_p(all.rows[o], cell_stride_); };
-        const bool once = last - first == 1 && h.empty();  // same bits, since 0 + a = a
+        const bool once = last - first == 1 && h.empty();  // gives the same bits, since 0 + a = a
         if (once || !worth_a_dense_row(end - begin, cell_stride_)) {
             for (std::int64_t f = begin; f < end; ++f) {
                 double sum = g[f];

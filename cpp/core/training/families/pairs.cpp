@@ -1,5 +1,5 @@
-// Features of an attribute and a label pair. Features of base lists are summed by list, then distributed over its
-// attributes; features of rest lists are summed position by position.
+// Features of an attribute and a label pair. For base lists, sums are computed by list, then distributed over the
+// list's attributes; for rest lists, they are computed position by position.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

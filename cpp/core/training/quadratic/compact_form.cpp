@@ -9,8 +9,8 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // columns whose products an item of the loop sums
-constexpr int kPart = 64;            // columns of a matrix that stay in a cache for all vectors
+constexpr std::size_t kBlock = 512;  // columns per item of the loop
+constexpr int kPart = 64;            // columns of a matrix that stay in a cache while all vectors are processed
 constexpr int kChosenAtATime = 64;
 
 }  // namespace

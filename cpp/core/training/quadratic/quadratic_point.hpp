@@ -81,7 +81,7 @@ class QuadraticPoint {
     }
 
    private:
-    static constexpr int kTile = 128, kPart = 64;  // columns: of a tile, and of an item of a parallel loop
+    static constexpr int kTile = 128, kPart = 64;  // numbers of columns: of a tile, and of an item of a parallel loop
     static constexpr int kMostLate = 128;
     static constexpr int kWorthThreads = 1 << 16;  // multiply-adds
     static_assert(kTile % kPart == 0 && kPart % kLanes == 0);

@@ -10,7 +10,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr std::uint32_t kNoTable = 0xffffffffu;
-constexpr double kLarge = 0.01;  // few labels of a position exceed this, and all other squares are small
+constexpr double kLarge = 0.01;  // few labels of a position are more probable, and the squares of all others are small
 
 // Calls visit(y, x(y)) for the large numbers of a row; adds the squares of the small numbers to `squares`.
 template <class Visit>

@@ -212,7 +212,7 @@ void Screen::each_unigram(Visit visit) const {
     while (next < unigram_.keys.size()) frequent(next++);
 }
 
-// For base attributes, adds the sums of their lists in list order.
+// Adds to each base attribute the sums of the lists that contain it, in list order.
 void Screen::finish(const Potentials& potentials) {
     pairs_.finish(potentials);
     const ListPool& lists = corpus_.base_lists;

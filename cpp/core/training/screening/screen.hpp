@@ -94,9 +94,9 @@ class Screen final : public BlockSums {
     const LabelParts* parts_;  // label parts, or null
     const double bound_;
     const int threads_, n_labels_, stride_;  // Y, Yp
-    const int n_cells_, cell_stride_;        // of a unigram row: Y + P, Cp
+    const int n_cells_, cell_stride_;        // Y + P, Cp: the cells of a unigram row
     Rows unigram_;                           // unigram attributes: sum |w v| p_t(y)
-    // With many labels, the attributes that are not frequent; `rare_` stores their sums.
+    // With many labels: the attributes that are not frequent. Their sums are in `rare_`.
     Rows rare_keys_;
     SparseSums rare_;
     std::vector<std::uint32_t> row_of_;  // [X] row of unigram_, then of rare_; or kNoRow

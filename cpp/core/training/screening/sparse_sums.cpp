@@ -30,7 +30,7 @@ void SparseSums::add(std::size_t r, std::span<const std::uint32_t> at, std::span
     scratch.sum.resize(static_cast<std::size_t>(n_cells), 0.0);
     scratch.touched.clear();
     for (std::size_t i = 0; i < at.size(); ++i) {
-        if (factor[i] == 0.0) continue;  // a zero sum marks a new cell
+        if (factor[i] == 0.0) continue;  // because a zero sum marks a new cell
         for (std::uint32_t k = likely.ptr[at[i]]; k < likely.ptr[at[i] + 1]; ++k) {
             const auto [cell, p] = likely.cells[k];
             if (p <= unlikely_[r]) break;

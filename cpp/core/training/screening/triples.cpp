@@ -123,17 +123,17 @@ void Triples::add_group(double w, const Lattice& lattice, std::int64_t t, const 
     }
 }
 
-// For positions with a rest list, or without tables.
+// Like `at`, for positions with a rest list or if no tables were built.
 void Triples::add_each(double w, ItemRun& run, std::int64_t t, Scratch& scratch, std::vector<Arc>& arcs) const {
     const Lattice& lattice = run.lattice;
     const NgramPlace* here = lattice.ngrams.at(t);
     const auto own = here == nullptr ? std::span<const std::uint32_t>{} : here->own_pairs();
     const double* flow = own.empty() ? nullptr : lattice.ngrams.flow.data() + lattice.ngrams.node_ptr[t];
     const double* alpha = lattice.alpha + (t - 1) * potentials_.stride();
-    std::uint32_t attribute = kNoString;  // of the last pair
+    std::uint32_t attribute = kNoString;  // attribute of the last pair
     std::size_t k = 0;
     listed_.at(run.at(t, nullptr), [&](std::uint32_t place, double value, double p, bool, auto labels) {
-        if (attribute_[place] != attribute) {  // its pairs follow in ascending order
+        if (attribute_[place] != attribute) {  // the pairs of a new attribute follow, in ascending order
             if (attribute != kNoString) add_arcs(lattice, t, attribute, scratch, arcs);
             attribute = attribute_[place];
             scratch.own.assign(own.size(), {kNoString, 0.0});

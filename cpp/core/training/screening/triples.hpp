@@ -4,8 +4,8 @@
 //
 //     p_t(b y' y) = A(b y') X(b y' y) F(y' y),    A(b y') = alpha_{t-1}(y') q(b),    q(b) = share of b in alpha_{t-1}
 //
-// because later labels depend on y' y alone. If no arc ends in the pair, alpha(y') F is its probability. The sum over t
-// for all b thus adds one multiple of the row q for each pair and position.
+// because later labels depend on y' y alone. If no arc ends in the pair, alpha(y') F is its probability. For each pair
+// and position, one multiple of the row q thus gives the terms of all b.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@ class Triples {
     };
     struct Scratch {
         std::vector<Pair> pairs;
-        std::vector<std::pair<std::uint32_t, double>> own;  // of the pairs that arcs end in: place and w v F
+        std::vector<std::pair<std::uint32_t, double>> own;  // pairs that arcs end in: place and w v F
     };
 
     // Whether no string of the set has more than three labels.
     static bool possible(const FeatureSet& features);
-    // listed, rows: only pairs. Keeps references.
+    // `listed` and `rows` must contain only pairs. Keeps references to all arguments.
     Triples(const FeatureSet& features, const ListedFeatures& listed, const ListedRows& rows,
             const Potentials& potentials);
 

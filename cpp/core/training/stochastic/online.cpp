@@ -59,7 +59,7 @@ void Online::check_corpus() {
     if (!corpus_.sequence_weight.empty() || !corpus_.token_weight.empty()) {
         throw InputError("online learning: weights of sequences and tokens are not supported");
     }
-    std::int64_t seen = -1;  // a position whose lists were checked
+    std::int64_t seen = -1;  // a position whose lists have been checked, or -1
     for (std::int64_t i = 0; i < corpus_.n_sequences(); ++i) {
         for (std::int64_t t = corpus_.offsets[i]; t < corpus_.offsets[i + 1]; ++t) {
             if (!is_known(corpus_.labels[t])) throw InputError(corpus_.where(t), ": expected a label, found none");

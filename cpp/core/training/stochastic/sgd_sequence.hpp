@@ -49,7 +49,7 @@ struct SgdSequence {
     }
 };
 
-// Holds scratch space: one per thread. Keeps references.
+// Not thread-safe, because it holds scratch space. Keeps references to its arguments.
 class SgdInference {
    public:
     // The potentials must keep zeros, so that every feature has a place in the matrices.

@@ -193,7 +193,7 @@ void SgdStep::subtract_base(std::size_t share, const SgdSequence& of, double eta
 void SgdStep::subtract_rest(std::size_t share, const SgdSequence& of, std::int64_t t, double eta) {
     const ListPool& lists = corpus_.rest_lists;
     const std::uint32_t list = corpus_.rest[of.first + t];
-    const RestPairs& rest = of.lattices.front().rest;  // the same pairs for every item
+    const RestPairs& rest = of.lattices.front().rest;  // the pairs are the same for every item
     const std::uint32_t* pairs = features_.bigram_pair.data();
     for (std::int64_t e = lists.begin(list); e < lists.end(list); ++e) {
         if (!owns(share, lists.id(e))) continue;

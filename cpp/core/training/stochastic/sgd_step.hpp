@@ -20,7 +20,7 @@
 
 namespace sparsecrf {
 
-// Lives for one pass; keeps references.
+// Used for one pass. Keeps references to its arguments.
 class SgdStep {
    public:
     using Items = std::span<const Item>;  // items of one sequence; at least one
@@ -80,7 +80,7 @@ class SgdStep {
     std::vector<SgdSequence> sequences_;           // [most]
     std::vector<double> factor_;                   // [sequences] factor of their gradients
     std::vector<std::vector<Occurrence>> shares_;  // [threads] occurrences of the attributes of each share, in order
-    ListsSeen unigram_lists_, base_lists_;         // unigram lists only if they are tabulated
+    ListsSeen unigram_lists_, base_lists_;         // unigram lists are included only if they are tabulated
     ListsSeen ngram_arcs_, ngram_kinds_;           // the same for label n-grams, if there are any
 };
 
