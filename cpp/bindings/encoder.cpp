@@ -70,7 +70,7 @@ struct Reading {
         if (const auto id = encoder.label(place.utf8(found))) return *id;
         place.fail("a label of the model", found);
     }
-    // Sort the names: the order of a set differs between runs, and new names get their ids here.
+    // Sort the names, because the order of a set differs between runs and new names get their ids here.
     std::int32_t label_set(nb::handle found) const {
         nb::list names(found);
         if (names.size() == 0) place.fail("a set of at least one label, or None where all are possible", found);

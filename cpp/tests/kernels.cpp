@@ -112,7 +112,7 @@ std::vector<double> results(const Kernels& k, int n, int rows, std::uint64_t see
     return all;
 }
 
-// The same for dual ascent: four attributes at seven positions, some of them at two.
+// The same for dual ascent, with four attributes at seven positions; some attributes occur twice.
 std::vector<double> dual_results(const Kernels& k, int n, std::uint64_t seed) {
     Splitmix random(seed);
     const auto size = static_cast<std::size_t>(n);

@@ -1,4 +1,4 @@
-// Vectors whose storage starts on a cache line. On Linux, large ones use huge pages; with small pages, page faults
+// Vectors whose storage starts on a cache line. On Linux, large vectors use huge pages; with small pages, page faults
 // and TLB misses took 5% of the time of dual ascent.
 #pragma once
 

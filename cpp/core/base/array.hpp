@@ -9,7 +9,7 @@
 
 namespace sparsecrf {
 
-// Elements are read through one pointer in both cases, at the same cost.
+// In both cases, elements are read through one pointer, so access costs the same.
 template <class T>
 class Array {
    public:

@@ -1,7 +1,7 @@
-// A pool of idle objects that are expensive to construct: a thread takes one and gives it back.
+// A pool of idle objects that are expensive to construct: a thread takes one and returns it.
 //
-// If the mutex is locked, `take` makes a new object and `give_back` discards its object instead of waiting: a forked
-// child must never wait for a mutex held by a thread that does not exist in the child.
+// If the mutex is locked, `take` makes a new object and `give_back` discards its object instead of waiting, because a
+// forked child must never wait for a mutex held by a thread that does not exist in the child.
 #pragma once
 
 #include <cstddef>

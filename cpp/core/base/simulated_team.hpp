@@ -1,5 +1,5 @@
 // Predicts how long parallel loops would take on more cores than the machine has: one thread runs all items, and the
-// processor time of each item is scheduled on `threads` simulated threads. Only in builds with
+// processor time of each item is scheduled on `threads` simulated threads. This exists only in builds with
 // SPARSECRF_SIMULATE_THREADS, for benchmarks/process/serial.py. Starting threads and sharing caches and memory cost
 // nothing in this prediction.
 #pragma once

@@ -2,7 +2,7 @@
 //
 //   H(s) = sum_k s_k B^(n-1-k) mod 2^64,  B odd;     H(a b) = H(a) B^|b| + H(b)
 //
-// Many attributes share the same cells, and each cell is hashed only once. Lookups compare the full text, so hash
+// Many attributes contain the same cells, and each cell is hashed only once. Lookups compare the full text, so hash
 // collisions cost time but never correctness.
 #pragma once
 

@@ -24,8 +24,8 @@ struct TeamWork {
 };
 
 // Runs part 0 in the calling thread and parts 1, ..., threads - 1 in others. Parts that have not started when part 0
-// ends are skipped: all parts draw from one supply of items, which is then exhausted. Returns when every started part
-// has ended.
+// ends are skipped, because all parts draw from one supply of items, which is then exhausted. Returns when every
+// started part has ended.
 void run_team(int threads, TeamWork work);
 
 // The same for a callable that takes k and must not throw.

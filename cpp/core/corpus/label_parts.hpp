@@ -1,4 +1,4 @@
-// Shared structure of labels: a label has parts, and labels can share parts.
+// The structure of labels: a label has parts, and labels can share parts.
 //
 // `NOUN|Case=Nom` has the parts `NOUN` and `Case=Nom`. A unigram feature belongs to a label (x, y) or to a part (x, j),
 // and the score of a label is its own score plus the scores of its parts. A unigram row therefore has Y + P cells,

@@ -12,7 +12,7 @@
 
 namespace sparsecrf {
 
-// Whether a row with n of Yp cells is better stored as a dense row. A vector of cells costs about as much as two single
+// Whether a row with n of Yp cells should be stored as a dense row. A vector of cells costs about as much as two single
 // cells.
 inline bool worth_a_dense_row(std::int64_t n, int stride) { return 8 * n >= stride; }
 

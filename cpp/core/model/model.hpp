@@ -120,7 +120,7 @@ class Model {
     mutable IdlePool<RowLabeller> row_labellers_;  // cache the scores of words
 };
 
-// A sequence, built token by token, and queries on it. For one thread at a time.
+// A sequence, built token by token, and queries on it. Only one thread may use it at a time.
 class Sequence {
    public:
     explicit Sequence(std::shared_ptr<const Model> model) : model_(std::move(model)) {}

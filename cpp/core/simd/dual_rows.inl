@@ -184,7 +184,7 @@ SPARSECRF_INLINE Vec rough_log_vec(Vec x) {
 }
 
 // With z = u + c d: slope = sum_j d[j] log z[j], value = sum_j z[j] log z[j]. Where eight consecutive z are all at most
-// `small`, the logarithms are rough: the error is up to 4e-7 times their sum. Prefetches n floats from `next` on.
+// `small`, the logarithms are rough: the error is 4e-7 times the sum of the z. Prefetches n floats from `next` on.
 void entropy(const double* u, const double* d, double c, double small, std::size_t n, const float* next, double* slope,
              double* value) {
     const Vec least = broadcast(1e-300), factor = broadcast(c), limit = broadcast(small);

@@ -93,19 +93,19 @@ struct Kernels {
     void (*conjugate)(const double* x, const double* y, const DualRow* of, std::size_t rows, std::size_t stride,
                       double bound, double c, double* slope, double* square);
     // d[i n + j] = a[i] m[i, j] v[j] - u[i n + j], sum[i, j] += d[i n + j]   for i, j < n; m, sum: [n, stride].
-    // Accesses up to 7 numbers past the end.
+    // Reads and writes up to 7 numbers past the ends of the arrays.
     void (*pair_differences)(const double* a, const double* m, const double* v, const double* u, int n, int stride,
                              double* d, double* sum);
 
-    // to_rows lays eight positions side by side: rows[j, l] = x[l][j] for j < n. from_rows is its inverse, for n a
+    // to_rows arranges eight positions side by side: rows[j, l] = x[l][j] for j < n. from_rows is its inverse, for n a
     // multiple of 8.
     void (*to_rows)(const double* const* x, int n, double* rows);
     void (*from_rows)(const double* rows, int n, double* const* x);
     // rows[j, l] = x[j]
     void (*spread)(const double* x, std::size_t n, double* rows);
-    // Label n-grams of eight positions (ngram_rows.hpp), n: Yp. In order: masses of the preceding pairs, if E = 1 and
-    // no arc ends in them; the forward pass; e / c B' of the nodes, except for contributions of longer histories (v);
-    // the backward pass to dB and the probabilities; B, p and steps of the preceding histories; their sums.
+    // Label n-grams of eight positions (ngram_rows.hpp); n is Yp. The functions compute, in order: masses of the
+    // preceding pairs with E = 1 in which no arc ends; the forward pass; e / c B' of the nodes, without contributions
+    // of longer histories (v); dB and the probabilities; B, p and steps of the preceding histories; their sums.
     void (*ngram_masses)(const NgramRows& of);
     void (*ngram_forward)(const NgramRows& of, int n);
     void (*ngram_values)(const NgramRows& of);

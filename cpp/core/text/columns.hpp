@@ -64,8 +64,8 @@ class ColumnReader {
 
     // Sets the piece to read from, which must outlive the rows. Throws if it fails check_text.
     void open(std::string_view piece);
-    // Reads the next sequence of the piece; returns false at the end. known: a cache, so that recurring lines are not
-    // split again and rows are numbered. Pass it to all calls or none, and only if all lines are split in the same way.
+    // Reads the next sequence of the piece; returns false at the end. known: a cache that numbers rows and avoids
+    // splitting recurring lines again. Pass it to all calls or none, and only if all lines are split in the same way.
     bool next(Rows& rows, KnownRows* known = nullptr);
 
     std::int64_t n_columns() const { return n_columns_; }

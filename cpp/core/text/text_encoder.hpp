@@ -36,7 +36,7 @@ class TextEncoder {
     // Adds all sequences of the reader's piece; the last column is the label. Throws the error of the first invalid
     // sequence, after adding the sequences before it.
     void add(ColumnReader& reader, const std::shared_ptr<const Template>& lines);
-    // The same, but is_labelled decides for the whole piece whether the last column is the label. It throws if a
+    // The same, but is_labelled determines for the whole piece whether the last column is the label. It throws if a
     // sequence does not fit the template, and is called again only if the result could differ; `where`: file and line.
     // `note` is called with each sequence.
     using IsLabelled = std::function<bool(const Rows&, const std::string& where)>;

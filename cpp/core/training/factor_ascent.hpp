@@ -5,7 +5,7 @@
 // A sweep visits the sequences in blocks, and the blocks in rounds of eight. The blocks of a round start from the same
 // G, so that threads can process them in parallel. Within a block, each sequence sees the changes of the sequences
 // before it. After the round, all changes are added to G in order, so the result does not depend on the number of
-// threads. As in dual_step.hpp, changes of different blocks must not overshoot together. If n_k blocks of the round
+// threads. As in dual_step.hpp, the changes of different blocks together must not overshoot. If n_k blocks of the round
 // contain feature k, a block counts its change of G_k m_k times. m_k = n_k is safe by convexity; initially,
 // m_k = (n_k + 1) / 2. In terms of G_k / sqrt(m_k), rho1_k / sqrt(m_k) and sqrt(m_k) w_i g_ik, the sums of a line
 // search have the same form as for a single block.

@@ -25,7 +25,7 @@ struct FactorOptions {
     double rho2;                         // > 0
     int sweeps;                          // maximum number of sweeps over the sequences
     std::int64_t max_entries;            // maximum number of stored gradient entries; sequences beyond it keep s = 1
-    bool alone;                          // whether there are no other data
+    bool alone;                          // whether this corpus is all the data
     std::span<const double> centre;      // [L] w0; empty means 0
 };
 

@@ -1,8 +1,8 @@
 // The plan of a pass over a labelled corpus: items, divided into blocks, with the inverted indices of each block.
 //
 // Each block is processed by one thread, which runs the sequences and then adds to the sums in steps. Each step follows
-// the same step of the previous block. Terms are therefore added in the order of the positions, sums do not depend on
-// the number of threads, and a single gradient suffices instead of one per thread.
+// the same step of the previous block. Terms are therefore added in the order of the positions, so sums do not depend
+// on the number of threads, and one gradient suffices instead of one per thread.
 #pragma once
 
 #include <cstdint>

@@ -323,13 +323,13 @@ void Transition::best_without_classes(const double* epsilon, double* best, std::
         epsilon, [epsilon] { return epsilon; }, highest, static_cast<std::uint32_t>(top), columns, best, order);
 }
 
-// Computes best(y) of some columns. plain(): the scores of labels outside A(y), [Yp], padded with -infinity; `top` has
-// the largest, `highest`. If `top` is in A(y) and `highest` exceeds the best of A(y), the best label outside A(y) is
-// the first label outside A(y) in descending order of these scores, down to the best of A(y).
+// Computes best(y) of some columns. plain() returns the scores of labels outside A(y), [Yp], padded with -infinity; the
+// largest, `highest`, belongs to `top`. If `top` is in A(y) and `highest` exceeds the best of A(y), the best label
+// outside A(y) is the first label outside A(y) in descending order of these scores, down to the best of A(y).
 template <class Plain>
 void Transition::best_columns(const double* epsilon, Plain plain, double highest, std::uint32_t top,
                               std::span<const std::uint32_t> columns, double* best, std::vector<int>& order) const {
-    thread_local std::vector<std::uint32_t> ranked;  // columns that need the order
+    thread_local std::vector<std::uint32_t> ranked;  // columns that need the labels in order
     ranked.clear();
     const auto listed = [&](std::uint32_t column, int y) {
         return std::binary_search(column_row_.data() + column_ptr_[column],

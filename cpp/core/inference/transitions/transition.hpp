@@ -56,7 +56,7 @@ void for_each_place(std::span<const std::uint32_t> row, std::span<const std::uin
     }
 }
 
-// There are two ways to set the scores: `assign` lays out everything; `renew` only changes values and drops data that
+// There are two ways to set the scores: `assign` lays out everything; `renew` changes only values and drops data that
 // only decoding needs. A method that needs data that the last of these calls did not provide throws std::logic_error.
 class Transition {
    public:

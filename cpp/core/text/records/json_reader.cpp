@@ -1,7 +1,7 @@
 // JSON lines of tokens: {"tokens": ["Ada", ...], ...}, where a token is a string or a list of columns.
 //
-// A record is written like Python's json.dumps(json.loads(line), ensure_ascii=False) with the labels in their field. A
-// record is not plain if it has no tokens, comes from an annotation tool, or contains repeated keys, lone surrogates,
+// A record is written as by Python's json.dumps(json.loads(line), ensure_ascii=False), with the labels in their field.
+// A record is not plain if it has no tokens, comes from an annotation tool, or contains repeated keys, lone surrogates,
 // or numbers other than integers, which Python may format differently.
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-// Readers for labelling files in formats other than columns and CRFsuite's: each reads sequences from the bytes of a
+// Readers for labelling files in formats other than columns and CRFsuite's. Each reads sequences from the bytes of a
 // file and writes them back with their labels. The readers handle only plain input. Everything else that a format
 // allows, and all errors, are left to the Python package, which reads the same formats.
 #pragma once

@@ -21,7 +21,7 @@
 
 namespace sparsecrf {
 
-// The classes of a lexicon that match at each row of a sequence.
+// The classes of a lexicon that match at the rows of a sequence.
 struct LexiconMarks {
     struct Mark {
         std::uint32_t c;  // class

@@ -28,8 +28,8 @@ class WordClusters {
     // Counts the words of a sentence and, after `begin` has fixed the vocabulary, its pairs. The text is therefore read
     // twice.
     void add(const std::vector<std::string_view>& sentence);
-    // Fixes the vocabulary (words with at least min_count occurrences) and at most n_classes classes. Pairs can be
-    // added afterwards.
+    // Fixes the vocabulary (words with at least min_count occurrences) and at most n_classes classes. From then on,
+    // `add` also counts pairs.
     void begin(std::int64_t n_classes, std::int64_t min_count);
     // Sums the pairs; the k-th most frequent word starts in class k mod C.
     void finish();

@@ -38,7 +38,7 @@ class ComposedLines {
         std::ptrdiff_t part;  // index relative to the parts of position t: row * S + source
         HashedText literal;   // text after the part, possibly empty
     };
-    // The leading text of a supported line, and the steps that follow.
+    // A supported line: its leading text, and the steps that follow.
     const HashedText& first(std::size_t line) const { return lines_[line].first; }
     const std::vector<Step>& steps(std::size_t line) const { return lines_[line].steps; }
     const std::vector<Template::Item>& sources() const { return sources_; }

@@ -202,7 +202,7 @@ void WordValues::number_words(const Rows& rows) {
     }
 }
 
-// Numbers the words of each distinct row once.
+// Numbers the words of rows that have numbers: those of each distinct row only once.
 void WordValues::number_known(const Rows& rows) {
     const std::size_t C = columns_.size();
     here_.resize(static_cast<std::size_t>(rows.length) * C);
@@ -220,7 +220,7 @@ void WordValues::number_known(const Rows& rows) {
 
 std::uint32_t WordValues::number(Column& column, const HashedText& word) {
     const auto same = [&](std::string_view other) { return same_text(word.text, other); };
-    if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // some columns repeat a filler
+    if (column.last != kUnknown && same(column.words[column.last])) return column.last;  // often the same as last
     if (const auto known = column.words.find_if(word.hash.value, same)) return column.last = *known;
     const std::uint32_t made = column.last = column.words.intern({&word.text, 1}, word.hash);
     const bool ascii = is_ascii(word.text);

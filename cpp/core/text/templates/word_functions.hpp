@@ -95,8 +95,8 @@ class WordValues {
     };
     // Where the values of a function are stored.
     struct Place {
-        bool of_rows;        // whether in of_rows_
-        std::size_t column;  // otherwise index in columns_
+        bool of_rows;        // whether they are in of_rows_
+        std::size_t column;  // if not, index in columns_
         std::size_t index;
     };
     // The index among the values of its column.

@@ -8,7 +8,7 @@ namespace sparsecrf {
 
 // Used by every local model, also in Python (as RIDGE and RADIUS).
 inline constexpr double kRidge = 0.1;   // added to the curvature of every feature
-inline constexpr double kRadius = 1.0;  // no weight moves further in one step
+inline constexpr double kRadius = 1.0;  // the maximum change of a weight in one step
 
 struct Quadratic {
     std::span<const double> g;         // [K] gradient of the loss at w

@@ -40,7 +40,7 @@ struct Masses {
 Masses attribute_masses(const Corpus& corpus, const Plan& plan, bool absolute, int threads);
 
 // Sums of a shard by cell (x, y), in ascending order: four consecutive ranges, each numbered like unigram features
-// (with label parts only in the first), for unigram attributes, A, B, and B at first positions.
+// (only the first range includes label parts), for unigram attributes, A, B, and B at first positions.
 struct ShardSums {
     std::vector<std::int64_t> cell;
     std::vector<double> sum;    // a_s

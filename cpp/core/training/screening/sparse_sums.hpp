@@ -38,7 +38,7 @@ class SparseSums {
     std::span<const Entry> row(std::size_t r) const { return rows_[r]; }  // by ascending cell
     double missing() const { return (kSlack + kRounded) * bound_; }       // maximum amount missing from a stored sum
 
-    // Scans p, [n, stride], of which the first n_cells columns count.
+    // Scans the first n_cells columns of p, [n, stride].
     void scan(const double* p, std::int64_t n, int stride, int n_cells, Likely& out) const;
 
     // Scratch of a thread.

@@ -16,8 +16,8 @@ namespace sparsecrf {
 //     w <- d w - eta g,   u <- d u + eta rho1/N,   q_k <- d q_k
 //     z = max(0, w_k - (u + q_k)) if w_k > 0,  min(0, w_k + (u - q_k)) if w_k < 0;   q_k += z - w_k;   w_k = z
 //
-// u is the penalty that a weight could have received so far, and q_k is the signed penalty that w_k did receive. Both
-// decay with the weights, so that every update is an addition in units of S = product of the d. A weight whose g is 0
+// u is the penalty that a weight could have received so far, and q_k is the signed penalty that w_k has received. Both
+// decay with the weights, so in units of S, the product of the d, every update is an addition. A weight whose g is 0
 // for some steps can therefore receive the penalties of these steps at once, with the same result.
 class LazyWeights {
    public:
