@@ -93,7 +93,7 @@ void bind_word_vectors(nb::module_& m) {
                 for (std::uint32_t k = 0; k < words.size(); ++k) rows.data()[k] = vectors.row(words[k]);
                 return rows;
             },
-            "words"_a, nb::rv_policy::move, "`row` of each of these words.")
+            "words"_a, nb::rv_policy::move, "The result of `row` for each of these words.")
         .def(
             "added",
             [](const WordVectors& vectors, const Corpus& corpus, const Array1<std::int32_t>& rows,

@@ -129,7 +129,7 @@ int sparsecrf_open_memory(const void* content, std::size_t size, sparsecrf_model
     return guarded([&] {
         given(model, "model");
         if (size > 0 && content == nullptr) throw InputError("content: expected a pointer, found NULL");
-        std::vector<std::uint64_t> copy((size + 7) / 8);  // for alignment
+        std::vector<std::uint64_t> copy((size + 7) / 8);  // an aligned copy
         if (size > 0) std::memcpy(copy.data(), content, size);
         const auto bytes = std::as_bytes(std::span(copy)).first(size);
         *model = new sparsecrf_model(std::make_shared<const sparsecrf::Model>(bytes, "model in memory"));

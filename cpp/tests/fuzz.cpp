@@ -26,8 +26,8 @@ using tests::Random;
 // ---- Coverage: how often each pair of locations was reached consecutively, by a hash of both.
 namespace {
 constexpr std::size_t kPairs = 1 << 16;
-std::array<std::uint8_t, kPairs> passed;    // by the current input
-std::array<std::uint8_t, kPairs> known;     // by all earlier inputs: bits of how_often
+std::array<std::uint8_t, kPairs> passed;    // counts of the current input
+std::array<std::uint8_t, kPairs> known;     // seen in earlier inputs: bits of how_often
 std::array<std::uint32_t, kPairs> touched;  // the first n_touched: indices where `passed` is nonzero
 std::size_t n_touched = 0;
 std::uintptr_t last_place = 0;

@@ -145,7 +145,7 @@ class CorpusBuilder {
     void add_lists(List& unigram, List& bigram, std::int32_t label, double weight);
 
     bool share_;
-    std::vector<std::int64_t> offsets_{0};  // as in Corpus
+    std::vector<std::int64_t> offsets_{0};  // see Corpus
     std::vector<std::int32_t> labels_;
     std::vector<double> sequence_weight_, token_weight_;
     std::vector<std::uint32_t> unigram_, bigram_;  // [P] list ids

@@ -20,7 +20,7 @@ void normalise(std::vector<Attribute>& list);
 // A list of attributes whose values are all 1. Any thread may prepare it; a single thread interns it.
 struct PlainList {
     std::span<const std::uint32_t> ids;  // ascending
-    std::uint64_t hash = 0;              // as `prepare` computes it
+    std::uint64_t hash = 0;              // computed by `prepare`
     bool repeats = false;                // whether any attribute is repeated; its value is then the sum
 };
 
@@ -98,7 +98,7 @@ class ListPoolBuilder {
     std::uint32_t push(std::span<const std::uint32_t> ids);
     std::uint32_t close_list();
 
-    std::vector<std::int64_t> ptr_{0};  // as in ListPool
+    std::vector<std::int64_t> ptr_{0};  // see ListPool
     std::vector<std::uint32_t> id_;
     std::vector<double> value_;
     std::vector<std::uint32_t> slots_;   // open addressing: list id + 1, 0 if free; the size is a power of two

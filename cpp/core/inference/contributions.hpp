@@ -14,7 +14,7 @@ namespace sparsecrf {
 struct Contribution {
     static constexpr std::int32_t kNone = -1;  // value of `previous` if the weight belongs to a single label
 
-    std::int64_t position;  // in the sequence
+    std::int64_t position;  // position in the sequence
     std::uint32_t attribute;
     std::int32_t previous;  // previous label, Y for the start, or kNone
     std::int32_t label;

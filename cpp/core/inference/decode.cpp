@@ -107,7 +107,7 @@ double best_path(const Potentials& potentials, Recursion& recursion, Lattice& la
     const auto best_at = [&](std::int64_t t) { return kernels().largest(lattice.alpha + t * stride, stride); };
     int y = best_at(lattice.length - 1);
     const double score = lattice.alpha[(lattice.length - 1) * stride + y];
-    if (score == -kInfinity) {  // from some position on, all scores are -infinity
+    if (score == -kInfinity) {  // all scores are -infinity from some position on
         std::int64_t t = 0;
         while (lattice.alpha[t * stride + best_at(t)] > -kInfinity) ++t;
         unsatisfiable(lattice, t);

@@ -116,7 +116,7 @@ struct Lattice {
     }
 
     // Set by `take` and the caller.
-    std::int64_t sequence = 0;              // for error messages
+    std::int64_t sequence = 0;              // used in error messages
     std::int64_t first = 0, length = 0;     // positions [first, first + length) of the corpus
     const std::int32_t* fixed = nullptr;    // [T] label or label set as in Corpus::labels; null means all free
     const ListPool* label_sets = nullptr;   // label sets of the corpus

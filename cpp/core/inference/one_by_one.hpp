@@ -20,7 +20,7 @@ namespace sparsecrf {
 // sums the scores. Not thread-safe.
 class OneByOne {
    public:
-    // Keeps a reference to the chain. own_pairs: every position has its own matrix; only if PairRows::fits.
+    // Keeps a reference to the chain. own_pairs: every position has its own matrix; requires PairRows::fits.
     explicit OneByOne(const Chain& chain, bool own_pairs = false);
     const Chain& chain() const { return chain_; }
 
@@ -70,7 +70,7 @@ class OneByOne {
     // For a position with its own matrix: the number of a shared matrix, and the attributes that change this matrix.
     struct Own {
         std::uint32_t matrix;
-        std::size_t end;  // in rest_
+        std::size_t end;  // end of its range in rest_
     };
     std::vector<Own> own_;  // [T]
     std::vector<std::uint32_t> rest_;

@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // as in the safetensors package
+constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the safetensors package
 constexpr std::size_t kMostDimensions = 8;
 
 // The size in bytes of a type; 0 if it is unknown.

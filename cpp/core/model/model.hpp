@@ -56,7 +56,7 @@ class Session {
    private:
     const Chain& chain_;
     TokenEncoder encoder_;
-    OneByOne decoder_;                   // for attributes
+    OneByOne decoder_;                   // labels sequences of attributes
     std::unique_ptr<RowLabeller> rows_;  // for rows; null if labelling them needs a corpus
 };
 

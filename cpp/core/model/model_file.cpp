@@ -221,7 +221,7 @@ ModelParts read_model(std::span<const std::byte> data, const std::string& source
     check_names(file.metadata, metadata, "metadata", source);
     ModelParts made;
     read_metadata(file, made);
-    Compact unpacked;  // for a compact file
+    Compact unpacked;  // used for a compact file
     std::span<const std::int64_t> numbers;
     if (compact) {
         unpacked = read_compact(file);

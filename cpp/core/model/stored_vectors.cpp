@@ -10,7 +10,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr std::int64_t kWidestWindow = 10;  // as in Python (encoding/vectors.py)
+constexpr std::int64_t kWidestWindow = 10;  // the same as in Python (encoding/vectors.py)
 constexpr const char *kOffsets = "vectors.offsets", *kValues = "vectors.values";
 
 // Whether a record has the column and the window, and identifies a file if `named`.

@@ -11,7 +11,7 @@
 namespace sparsecrf {
 
 struct NgramRows {
-    // Arcs are ordered: leaves by history, then inner arcs. Parents are nodes, i.e. inner arcs, then pairs (NgramArcs).
+    // Arcs are numbered leaves first, by history, then inner arcs; nodes are inner arcs, then pairs (NgramArcs).
     std::size_t n_histories, n_history_pairs, n_leaves, n_inner, n_own;
     const std::uint32_t *parent, *history, *pair_of;  // [arcs]
     const double *x, *x_parent, *more;                // [arcs]

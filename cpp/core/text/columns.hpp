@@ -23,7 +23,7 @@ struct ColumnOptions {
 // One sequence, as views into its source text.
 struct Rows {
     std::int64_t length = 0;               // T
-    std::int64_t n_columns = 0;            // in every row
+    std::int64_t n_columns = 0;            // the same in every row
     bool is_text = true;                   // whether all lines are well-formed UTF-8
     std::vector<HashedText> cells;         // [T, n_columns], unless all rows are in `known`
     std::vector<const HashedText*> known;  // [T] the cells of each row, stored in a KnownRows; or empty

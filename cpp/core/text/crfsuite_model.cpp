@@ -216,7 +216,7 @@ CrfsuiteModel::Slice CrfsuiteModel::slice_of(std::shared_ptr<StringTable> attrib
                                              std::span<const Feature> transitions) const {
     const std::uint32_t pairs_of = attributes->intern(bias);
     const Numbering numbering(label_strings_.n, attributes->size());
-    std::vector<std::pair<std::int64_t, double>> weights;  // by feature number
+    std::vector<std::pair<std::int64_t, double>> weights;  // sorted by feature number
     for (const Feature& f : states) weights.emplace_back(numbering.unigram.number(f.source, f.label), f.weight);
     for (const Feature& f : transitions) {
         weights.emplace_back(numbering.bigram.number(pairs_of, numbering.pairs.pair(f.source, f.label)), f.weight);

@@ -19,7 +19,7 @@ struct Items {
     std::vector<std::int64_t> ptr{0};  // [T + 1] range of attributes per item
     std::vector<Attribute> attributes;
     std::int64_t first_line = 0;
-    double weight = 1.0;  // from a line @weight:NUMBER
+    double weight = 1.0;  // given by a line @weight:NUMBER
 
     std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }
     void clear() {

@@ -55,7 +55,7 @@ class Mentions {
         return (sequence + 1 < begin_.size() ? begin_[sequence + 1] : tokens_.size()) - begin_[sequence];
     }
 
-    StringTable words_;               // in lower case
+    StringTable words_;               // distinct words, in lower case
     std::vector<Word> all_;           // [words]
     std::vector<Token> tokens_;       // tokens of all sequences
     std::vector<std::size_t> begin_;  // [sequences] index of the first token

@@ -23,7 +23,7 @@ class SequenceEncoder {
    public:
     struct Options {
         bool start = true;        // whether attributes of the first position condition the pair (start, label)
-        bool share = true;        // as for CorpusBuilder
+        bool share = true;        // see CorpusBuilder
         bool skip_empty = false;  // skip a sequence without positions instead of throwing
         WordRows words = {};      // word vectors of positions
         int threads = 1;          // for rows; 0 means all cores
@@ -127,7 +127,7 @@ class SequenceEncoder {
     Options options_;
     std::int64_t bias_ = Names::kUnknown;
     CorpusBuilder builder_;
-    AttributeLists lists_;  // for rows
+    AttributeLists lists_;  // used for rows
     // The current position.
     bool pairs_ = true;                        // whether its attributes can condition pairs
     std::vector<Attribute> unigram_, bigram_;  // its attributes

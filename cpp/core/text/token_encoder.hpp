@@ -156,7 +156,7 @@ class TokenEncoder {
     std::vector<Pending> pending_;
     TokenText tokens_;                               // not used for matrices
     std::vector<SequenceEncoder::Label> labels_of_;  // [positions]
-    std::vector<TextHash> hashes_;                   // for the position being encoded
+    std::vector<TextHash> hashes_;                   // used for the position being encoded
     std::vector<Rows> rows_;                         // [pending]; any further elements keep their memory for reuse
 };
 

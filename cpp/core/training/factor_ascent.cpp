@@ -150,7 +150,7 @@ class FactorAscent {
     struct Slot {
         std::vector<Cell> cells;              // [n]
         std::vector<double> change;           // [n] change of G
-        AlignedVector<double> G, part, rho1;  // of the features that matter to one sequence
+        AlignedVector<double> G, part, rho1;  // only the features that matter to one sequence
     };
 
     void count_times(bool safely) {
@@ -228,7 +228,7 @@ class FactorAscent {
         const double old = s;
         double low = 0.0, high = 1.0;
         for (int step = 0; step < kNewtonSteps; ++step) {
-            double slope, curvature;  // of |S(G + (s - old) part)|^2 / 2
+            double slope, curvature;  // derivatives of |S(G + (s - old) part)|^2 / 2
             kernels().excess(slot.G.data(), slot.part.data(), slot.rho1.data(), s - old, static_cast<int>(n), &slope,
                              &curvature);
             slope = entropy.slope(s) - slope / rho2_;

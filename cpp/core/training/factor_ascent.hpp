@@ -26,7 +26,7 @@ struct MixedEntropy {
 
     double at(double s) const;
     double slope(double s) const;
-    double curvature(double s) const;  // of -H, at least 0
+    double curvature(double s) const;  // second derivative of -H, at least 0
 };
 
 // w_i g_i without small terms: the indices of features, and values.

@@ -82,7 +82,7 @@ class PairRows {
     static constexpr std::size_t kNone = ~std::size_t{0};
     std::vector<Recent> recent_ = std::vector<Recent>(1 << kRecentBits);
     AlignedVector<double> matrices_;  // [lists, stride_]
-    std::vector<Changed> changed_;    // by `add`
+    std::vector<Changed> changed_;    // cells changed by `add`
 };
 
 }  // namespace sparsecrf

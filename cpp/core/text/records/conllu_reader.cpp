@@ -100,7 +100,7 @@ class ConlluReader final : public RecordReader {
     struct Line {
         std::string_view text;
         bool is_word;
-        std::string_view before, after;  // for a word: the columns before and after the label's columns
+        std::string_view before, after;  // of a word: the columns before and after the label's columns
         std::string_view between;        // both_: the column between the two, with its tabs
     };
     std::vector<Line> lines_;

@@ -37,7 +37,7 @@ void AttributeLists::cut(std::span<const Rows> sequences) {
     places_.clear();
     n_parts_ = 0;
     constexpr std::size_t kEnough = kPartTokens;
-    std::size_t tokens = kEnough;  // of the current part
+    std::size_t tokens = kEnough;  // number of tokens in the current part
     for (std::size_t i = 0; i < sequences.size(); ++i) {
         if (tokens >= kEnough) {
             if (n_parts_ == parts_.size()) parts_.emplace_back();

@@ -274,7 +274,7 @@ class Descent {
     std::vector<std::int32_t> root_;  // [K] the largest group of each feature, or -1
     std::vector<double> targets_;     // [K] T of the last step
     std::vector<double> scratch_;     // [groups] zero between calls
-    std::vector<double> v_, before_;  // by index among the members of a group
+    std::vector<double> v_, before_;  // indexed by member of a group
     std::vector<Term> terms_;
 };
 

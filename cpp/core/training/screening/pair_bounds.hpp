@@ -65,7 +65,7 @@ class PairBounds {
     };
     // Scratch of a thread for the current block.
     struct Scratch {
-        std::vector<Large> alpha, v;                  // by table and label, then by position
+        std::vector<Large> alpha, v;                  // sorted by table and label, then by position
         std::vector<Correction> twice, more;          // large alpha times large v, counted twice; rest lists
         std::vector<std::vector<double>> alpha2, v2;  // [tables]
         bool failed = false;

@@ -77,7 +77,7 @@ class SgdInference {
     const int n_labels_, stride_, cell_stride_;  // Y, Yp, Cp
     Recursion recursion_;
     ListsSeen base_lists_;
-    std::vector<std::int64_t> positions_;              // of one base list
+    std::vector<std::int64_t> positions_;              // positions of one base list
     std::vector<const double*> left_, right_, start_;  // their alpha_{t-1} and v_t, and v_0
     AlignedVector<double> products_;                   // [Y, Yp]
     std::vector<double> classes_;                      // [C, C]

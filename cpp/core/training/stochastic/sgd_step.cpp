@@ -11,7 +11,7 @@ namespace {
 
 std::shared_ptr<NgramTables> ngram_tables(const Corpus& corpus, const FeatureSet& features) {
     auto tables = NgramTables::of(corpus, features);
-    if (tables != nullptr) tables->together = false;  // steps process their sequences one by one
+    if (tables != nullptr) tables->together = false;  // a step does not process sequences side by side
     return tables;
 }
 
