@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as in `typing`, which is slow to import
+TYPE_CHECKING = False  # type checkers treat this as `typing.TYPE_CHECKING`; importing `typing` is slow
 if TYPE_CHECKING:
     from typing import Any
 
@@ -68,7 +68,7 @@ _HOME = {
     "with_mentions": "encoding.mentions",
 }
 
-#: Submodules that are available as attributes without an import of their own.
+#: Submodules that can be used as attributes without importing them.
 _MODULES = ("chunks", "contrib", "metrics", "path", "scorers")
 
 __all__ = ["__version__", *_HOME]

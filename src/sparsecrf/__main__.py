@@ -13,7 +13,7 @@ INTERRUPTED = 130  #: the exit status of an interrupted command, also if it save
 
 def main() -> None:
     """Run the program. Importing fails if SPARSECRF_ISA is wrong or memory runs out."""
-    # While modules are imported there is nothing to save, and an exception would print a traceback.
+    # While modules are being imported, there is nothing to save, and an exception would print a traceback.
     on_interrupt(lambda *_: os._exit(INTERRUPTED))
     try:
         from sparsecrf.cli import main as run

@@ -17,8 +17,8 @@ iobes      A chunk is an S, or a B, any number of I and an E, all of one type. A
 grobid     A field <x> is an I-<x> and every <x> that follows directly; an <x> after anything else also begins a field.
            GROBID's models use these labels. <other> and O are in no field.
 runs       Every run of equal labels other than O is a field, for labels that do not mark where fields begin.
-auto       conlleval if the labels are chunk labels, otherwise none: see `are_chunk_labels`. For spans, fields instead
-           of none: see `span_scheme`.
+auto       conlleval if the labels are chunk labels (see `are_chunk_labels`), otherwise none. For spans, auto never
+           means none: see `span_scheme`.
 none       Labels do not encode chunks. For spans, every token whose label is not O is a span.
 """
 
@@ -62,7 +62,7 @@ SYNONYMS = {"L": "E", "U": "S", "M": "I"}
 # script lacks the second group of each set: E followed by B, and all pairs with S.
 ENDING = frozenset({"BB", "BO", "IB", "IO", "EE", "EI", "EO"} | {"EB", "BS", "IS", "ES"})
 STARTING = frozenset({"BB", "IB", "OB", "OI", "OE", "EE", "EI"} | {"EB", "SB", "SI", "SE"})
-WHOLE = frozenset("[]S")  # chunks of one token, whatever labels are next to them
+WHOLE = frozenset("[]S")  # chunks of one token, regardless of the labels next to them
 
 # Types that mark tokens outside all fields, for schemes of fields.
 _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
@@ -204,7 +204,7 @@ class ChunkReader:
 
 
 class _Split(dict[str, tuple[str, str]]):
-    """Splits labels into letter and type; raises for a label that does not belong to the scheme."""
+    """Splits labels into letter and type; rejects labels that do not belong to the scheme."""
 
     def __init__(self, scheme: Scheme) -> None:
         self.scheme, self.alphabet = scheme, ALPHABETS.get(scheme)

@@ -65,7 +65,7 @@ class Named(NamedTuple):
     """An option in a message, with its value if that is None, text or a number."""
 
     option: str
-    value: Any = ...  #: not printed if it is anything else
+    value: Any = ...  #: other values are not printed
 
     def in_python(self) -> str:
         return f"{self.option}={self.value!r}" if self._is_printed else self.option
@@ -146,7 +146,7 @@ _WITHOUT: dict[Trait, tuple[str | Named, ...]] = {
 
 
 def check_compatible(choices: Sequence[Choice], solvers: Mapping[str, Capabilities] | None = None) -> None:
-    """Raise for the first choice that excludes a trait of another choice, or requires a trait that no other choice has.
+    """Reject the first choice that excludes a trait of another choice, or requires a trait that no other choice has.
     The message may recommend other `solvers`."""
     for choice in choices:
         for trait, reason in choice.capabilities.refuses.items():

@@ -35,8 +35,8 @@ class Declared:
         self.parse, self.capabilities, self._is_argument = parse, capabilities, is_argument
 
     def names_of(self, parameter: str, default: Any) -> tuple[str, ...]:
-        """The names on the command line, which the parameter's own name determines unless they are declared. They are
-        empty for an argument: without names, if there is no default (`...`) or `is_argument` says so."""
+        """The names on the command line: the declared names or, by default, the parameter's name as an option. Empty
+        for an argument, which has no declared names, and no default (`...`) unless `is_argument` is set."""
         if not self.names and (default is ... or self._is_argument):
             return ()
         return self.names or (f"--{parameter.replace('_', '-')}",)
@@ -51,7 +51,7 @@ class Default(NamedTuple):
 
 def parameter(default: Any, declared: str | Declared, *names: str, **how: Any) -> Any:
     """Declare a command's parameter as an option or argument. `declared` is its help text, or an option declared
-    elsewhere. `how` is as for `Declared`."""
+    elsewhere. `how` contains the other arguments of `Declared`."""
     return Default(default, declared if isinstance(declared, Declared) else Declared(declared, *names, **how))
 
 

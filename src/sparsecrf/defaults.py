@@ -23,9 +23,9 @@ CHECKPOINT_EVERY = 60.0  #: seconds between two checkpoints
 N_RHO = 20  #: number of values of rho1
 RHO_MIN_RATIO = 1e-3  #: smallest rho1, relative to the largest; if the user gives no ratio, it is at most RHO1
 
-#: The solvers: a name, and its declaration in `training/solvers/`. `registered` imports them, which is slow.
+#: The solvers by name, with their declarations in `training/solvers/`. `registered` imports them, which is slow.
 SOLVERS = {
-    "auto": "proximal.KIND",  # or dual if that is faster (`training/solvers/choosing.py`)
+    "auto": "proximal.KIND",  # dual is used instead if it is faster (`training/solvers/choosing.py`)
     "proximal": "proximal.KIND",
     "dual": "dual.KIND",
     "sbcd": "sbcd.SBCD",
@@ -36,7 +36,7 @@ SOLVERS = {
     "sgd": "sgd.SGD",
     "sgd-l1": "sgd.SGD_L1",
 }
-#: The penalties: a name, and its class in `training/`.
+#: The penalties by name, with their classes in `training/`.
 PENALTIES = {
     PENALTY: "order_penalty.ElasticNetKind",
     "group:attribute": "groups.ByAttribute",

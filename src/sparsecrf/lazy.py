@@ -7,7 +7,7 @@ property, the lock stays taken in the child, which then waits forever. Here two 
 the same result.
 
 `np` is NumPy, imported when it is first used: a model can be loaded, and can label text, without it. `NDArray` is
-NumPy's type, for annotations in modules that do so.
+NumPy's type, for annotations in modules that import NumPy in this way.
 
 `registered` imports the objects of a registry; the command line lists their names without importing them.
 """

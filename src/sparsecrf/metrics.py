@@ -135,7 +135,7 @@ class Evaluation:
                 self._predicted[type_of(z)] += 1
             if g & p & START and type_of(y) == type_of(z):
                 common = type_of(y)
-        if common is not None:  # labels of no scheme may leave a chunk open; the sequence ends it
+        if common is not None:  # labels that follow no scheme may leave a chunk open, which ends with the sequence
             self._correct[common] += 1
 
     @property

@@ -167,7 +167,7 @@ class _Line(_Lines):
 
 
 def note(record: dict[str, Any]) -> str:
-    """One iteration as a line of text."""
+    """A line of text about one iteration."""
     from sparsecrf.tables import counted
 
     active = record["active_unigram"] + record["active_bigram"] + record.get("active_ngram", 0)

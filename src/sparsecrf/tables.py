@@ -1,5 +1,5 @@
-"""Counts and small tables as text, and tables as HTML for notebooks: without scripts or style sheets, in the colours of
-the page."""
+"""Counts and small tables as text, and tables as HTML for notebooks. The HTML needs no scripts or style sheets and
+takes the colours of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
     """An HTML table with a title and a note below. All text is escaped, since labels and attributes come from data."""
-    from html import escape  # here, because `label` must start quickly
+    from html import escape  # imported here, because `label` must start quickly
 
     parts = [f"<b>{escape(title)}</b>"]
     if rows:

@@ -1,4 +1,5 @@
-"""The command line: `sparsecrf COMMAND`. Each command is in its own file, and its imports happen when it runs.
+"""The command line: `sparsecrf COMMAND`. Each command is in its own file, which imports most modules only when it
+runs.
 
 `label` starts without the parser of the other commands (`quick.py`), because importing that parser takes longer than
 labelling a sentence.
@@ -46,7 +47,7 @@ def main() -> None:
             sys.exit(0)
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # may fail on a full disk; a failure at exit could not change the status
+                sys.stdout.flush()  # may fail on a full disk; at exit, a failure could no longer change the status
     except OSError as error:
         _drop_output()
         where = f"{error.filename}: " if error.filename is not None else ""
@@ -79,11 +80,11 @@ def _of_memory(error: BaseException) -> str | None:
     return next((line for line in lines if any(words in line for words in _WITHOUT_MEMORY)), None)
 
 
-#: System messages if there is too little memory to start a thread or to load a library.
+#: Messages of the system when there is too little memory to start a thread or to load a library.
 _WITHOUT_MEMORY = ("new thread", "failed to map segment", "annot allocate memory", "cannot apply additional memory")
 
 
 def _drop_output() -> None:
-    """Discard output that could not be written, so that the interpreter does not try again at exit."""
+    """Discard output that could not be written, so that the interpreter does not try to write it again at exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sparsecrf.encoding.recipe import Recipe
     from sparsecrf.shards.dataset import Dataset
 
-_SHOWN = 20  # lines of the table on standard output
+_SHOWN = 20  # number of table rows printed to standard output
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from sparsecrf.model.calibration import SEQUENCES, TOKENS
 
 #: Replaces the rank of a label sequence, or the labels of a token, if the set would be too large.
 ABSTAIN = b"abstain"
-_ROUNDED = 1e-6  # probabilities are printed with six digits, so each term of a sum may be too large by half of this
+_ROUNDED = 1e-6  # printed probabilities have six digits; rounding may make each term of a sum too large by half of this
 
 
 def check_alone(options: dict[str, bool]) -> None:
-    """Raise for options that change the probabilities that the model was calibrated with."""
+    """Reject options that change the probabilities that the model was calibrated with."""
     for option, given in options.items():
         if given:
             raise OptionError(Named("coverage"), f" cannot be used with {option}, which changes probabilities")
@@ -30,7 +30,8 @@ class Covering:
         self._sets = SetFinder(model.training, model.labels, coverage, TOKENS if of_tokens else SEQUENCES, size)
         self._n_labels = len(model.labels)
         self._of_tokens, self._headers = of_tokens, headers
-        self.nbest = 1 if of_tokens else size + 1  #: sequences for `label_text` to write: one above the maximum size
+        #: number of sequences that `label_text` writes: one more than a set may contain
+        self.nbest = 1 if of_tokens else size + 1
 
     def __call__(self, text: bytes) -> bytes:
         blocks = text.split(b"\n\n")[:-1]

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _Labels: TypeAlias = Sequence[str | None]
 _Pair: TypeAlias = tuple[_Labels, Sequence[str]]  # gold labels (None if unknown) and predicted labels
-_MOST_LABELS = 50  # in a table
-_NO_LIMIT = 1 << 16  # columns: lines may be wider than the terminal, so that labels and numbers are not cut off
+_MOST_LABELS = 50  # maximum number of labels in a table
+_NO_LIMIT = 1 << 16  # maximum width of a table; wider than any terminal, so that labels and numbers are not cut off
 
 
 @for_typer

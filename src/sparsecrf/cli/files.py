@@ -11,7 +11,7 @@ from sparsecrf.files.atomic import temporary_name
 
 
 def check_readable(*names: str | None) -> None:
-    """Raise for files that cannot be opened, before work begins."""
+    """Reject files that cannot be opened, before work begins."""
     for name in names:
         if name is not None and name != "-":
             if os.path.isdir(name):
@@ -21,7 +21,7 @@ def check_readable(*names: str | None) -> None:
 
 
 def check_writable(*names: str | None, inputs: Iterable[str | None] = ()) -> None:
-    """Raise for files that cannot be created, or that would replace an input, before work begins."""
+    """Reject files that cannot be created, or that would replace an input, before work begins."""
     read = [name for name in inputs if name is not None and name != "-" and os.path.exists(name)]
     for name in names:
         if name is None:

@@ -184,7 +184,7 @@ def label(
             return
         n_columns = of.width(first, source) if of.has_columns else 0
         small = total is not None and total <= PIECE_BYTES
-        if small or total is None:  # a pipe: start answering before the threads are up
+        if small or total is None:  # input from a pipe: start answering before the threads are ready
             _write(out, answer(first), advance, first)
         else:
             incoming = chain([first], incoming)
@@ -208,7 +208,7 @@ def _refuse(option: str, message: str) -> NoReturn:
 
 
 def _check_expressible(format: Format, options: dict[str, bool]) -> None:
-    """Raise for options whose output the format cannot represent."""
+    """Reject options whose output the format cannot represent."""
     for option, given in options.items():
         if given:
             raise OptionError(
@@ -251,7 +251,7 @@ def in_order(
                     return
                 done.put((piece, workers.submit(answer, piece)))
             done.put(None)
-        except BaseException as error:  # raised again by the consumer
+        except BaseException as error:  # the consumer raises it again
             done.put(error)
 
     # This is a daemon thread, so that the program can exit if labelling fails while the thread waits for input.

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from sparsecrf.shards.dataset import Dataset
 
 _TOKENS = 100  # number of tokens to look at, which takes a few milliseconds after the output is written
-_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")  # enough lines for these tokens, with comments and blank lines
+# enough lines to contain these tokens, even with comments and blank lines
+_FIRST_LINES = re.compile(rb"(?:[^\n]*\n){0,400}")
 _FEWEST = 50  # minimum number of tokens, since one or two sentences may consist only of new words
 _SHARE = 0.05
-# For the shape of a file: number of lines to look at, the minimum, and the bytes in which to look for them.
+# To recognise the format of a file: the number of lines to inspect, the minimum, and the bytes to search for them.
 _LINES, _FEWEST_LINES, _SHAPE_BYTES = 20, 3, 1 << 14
 
 
@@ -40,7 +41,7 @@ def unknown_remark(
     text. The warning therefore requires both shares to be small. `piece` is the first piece of the file.
     """
     if model.vectors is not None or charset.is_bytes:
-        return None  # the model also looks up the vectors of words; bytes are not text
+        return None  # the model also uses the vectors of words, or the data are bytes, not text
     n_tokens, found, find = 0, set[str](), model.vocabulary.attributes.find
     try:
         for attributes in _sequences(model, format, charset.decoded(piece, source), source, ragged):

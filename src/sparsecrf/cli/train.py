@@ -170,7 +170,7 @@ def train(
 
 
 def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions, reporting: ReportOptions) -> None:
-    """Raise for files that cannot be read or written, before work begins."""
+    """Reject files that cannot be read or written, before work begins."""
     from sparsecrf.cli.reading import asked_recipe, recipe_files
     from sparsecrf.contrib.plots import check_plot
 
@@ -185,7 +185,7 @@ def check_files(model: str, inputs: Inputs, fitting: FitOptions, run: RunOptions
 
 
 def check_distinct(outputs: dict[str, str | None]) -> None:
-    """Raise if two outputs are the same file."""
+    """Reject two outputs that are the same file."""
     written: dict[str, str] = {}
     for name, file in outputs.items():
         if file is None or (os.path.exists(file) and not os.path.isfile(file)):  # a device or a pipe may be shared
@@ -199,7 +199,7 @@ def check_distinct(outputs: dict[str, str | None]) -> None:
 
 
 def check_together(inputs: Inputs, fitting: FitOptions, run: RunOptions) -> None:
-    """Raise for options that cannot be combined."""
+    """Reject options that cannot be combined."""
     from sparsecrf.cli.reading import given_options, recipe_files
     from sparsecrf.training.choices import check_options, declared_choices
 

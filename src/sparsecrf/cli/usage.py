@@ -64,7 +64,8 @@ def _reads_model(command: Any) -> bool:
 
 
 def _of_value(message: str, option: Any) -> str:
-    """The message about a value that is not one of the choices, no number, or out of range; others unchanged."""
+    """Reword a message about a value that is not one of the choices, not a number, or out of range; return others
+    unchanged."""
     kind = option.type
     for words in (" is not one of ", " is not a valid ", " is not in the range "):
         found, is_here, _ = message.rpartition(words)

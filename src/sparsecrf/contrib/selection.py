@@ -52,8 +52,8 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
 
     N is the number of tokens with a known label and a nonempty list; n(x,y) of them have attribute x and label y, and
     n(-x,y) = n(y) - n(x,y) have y without x (the information gain of Yang & Pedersen 1997). For an attribute that
-    occurs at all of these tokens, the result is infinite. Sequence weights are ignored, and so is the value of an
-    attribute unless it is 0.
+    occurs at all of these tokens, the result is infinite. Sequence weights are ignored, and so are the values of
+    attributes, except whether they are 0.
     """
     arrays = corpus.to_arrays()
     unigram, bigram = (

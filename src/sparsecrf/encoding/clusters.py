@@ -44,7 +44,7 @@ def word_clusters(
         if not isinstance(value, int) or not 1 <= value < 2**31:
             raise InputError(f"{name}: expected a positive integer, found {value!r}")
     text = [] if sentences is None else [_text(sentences)]
-    files = list(files)  # they are read twice
+    files = list(files)  # the files are read twice
     made = WordClusters()
     _read(made, text, files, columns)
     made.begin(n_clusters, min_count)

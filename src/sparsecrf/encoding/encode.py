@@ -52,7 +52,7 @@ class PieceEncoder:
             self.survey.add(self.format.first_column(text, source))
 
     def _can_label_text(self) -> bool:
-        """Whether running text, a single column, is enough for the template."""
+        """Whether the template reads only one column, so that it can be applied to running text."""
         template = self.layout.template
         return self.layout.n_columns == 2 or (template is not None and template.n_columns == 1)
 

@@ -26,7 +26,7 @@ class LabelNames:
         return [self._name(label, what, i, t) for t, label in enumerate(known)]
 
     def check_some_known(self) -> None:
-        """Raise if all labels were missing."""
+        """Raise an error if all labels were missing."""
         if self.kind is None and self.n_missing > 0:
             raise InputError(
                 f"y: expected at least one label, found None for all {self.n_missing} tokens; use None only for "
@@ -78,6 +78,6 @@ _PLURALS: dict[type, str] = {str: "text", int: "integers", bool: "booleans"}
 def _kind(label: Any) -> type[str] | type[int] | type[bool] | None:
     if isinstance(label, str):
         return str
-    if isinstance(label, bool) or getattr(getattr(label, "dtype", None), "kind", "") == "b":  # NumPy's
+    if isinstance(label, bool) or getattr(getattr(label, "dtype", None), "kind", "") == "b":  # a boolean of NumPy
         return bool
     return int if isinstance(label, Integral) else None

@@ -123,7 +123,7 @@ def _names(parts: Iterable[str], labels: set[str]) -> tuple[str, ...]:
 
 
 def check_asked(asked: object) -> None:
-    """Raise for an invalid value of label_parts."""
+    """Reject an invalid value of label_parts."""
     if isinstance(asked, str):
         if asked in RULES or (asked and not any(c.isalnum() or c.isspace() for c in asked)):
             return

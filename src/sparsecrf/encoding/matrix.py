@@ -37,7 +37,7 @@ class Csr:
         return len(self.ptr) - 1
 
     def check_finite(self, i: int) -> None:
-        """Raise for an entry of sequence i that is not a finite number."""
+        """Reject an entry of sequence i that is not a finite number."""
         begin = int(self.ptr[0])
         wrong = np.flatnonzero(~np.isfinite(self.value[begin : self.ptr[-1]]))
         if wrong.size > 0:
@@ -78,8 +78,7 @@ class Columns:
         return self._ids
 
     def _check_known(self, width: int) -> None:
-        """Raise if no column is an attribute of the vocabulary, since it was then built from a different kind of
-        token."""
+        """Reject a matrix without a column in the vocabulary, which was then built from a different kind of token."""
         n = len(self._attributes)
         if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
             return  # a single attribute may be the bias of a model without other weights

@@ -82,7 +82,8 @@ class Numbering(NamedTuple):
         return self.first_bigram + (x * (self.n_labels + 1) + previous) * self.n_labels + y
 
     def class_pair(self, x: Any, previous: Any, y: Any) -> Any:
-        """The number of (x, previous, y) for two classes by their place in `classes`; previous = C is the start."""
+        """The number of (x, previous, y) for two classes, given by their indices in `classes`; previous = C is the
+        start."""
         C = len(self.classes)
         return self.first_class + (x * (C + 1) + previous) * C + y
 
@@ -126,8 +127,8 @@ class Numbering(NamedTuple):
         return self.unigram(self.attribute(bigrams), self.label(bigrams))
 
     def moved(self, numbers: Any, place: Any, n_attributes: int) -> Any:
-        """The numbers of the same features when their attributes become `place` (one entry for each number), and
-        there are `n_attributes` attributes."""
+        """The numbers of the same features after their attributes are renumbered to `place` (one entry for each
+        number), out of `n_attributes` attributes."""
         kind, _, cell = self._taken_apart(numbers)
         new = self._replace(n_attributes=n_attributes)
         first, width = (0, new.first_bigram, new.first_class), (self.cells, self.pairs, self.class_pairs)

@@ -25,7 +25,7 @@ def preset(name: str, n_columns: int = 1, option: str = "features", resources: S
 
 
 def _words(_: int = 1) -> list[str]:
-    """For entities and chunks: words, lower case, affixes and shapes, also of the neighbours."""
+    """Lines for entities and chunks: words, their lowercase forms, affixes and shapes, also of the neighbours."""
     return [
         "# words: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -79,7 +79,7 @@ def _documents(_: int = 1) -> list[str]:
 
 
 def _tagging(_: int = 1) -> list[str]:
-    """For parts of speech: more affixes, fewer neighbours."""
+    """Lines for parts of speech, with more affixes and fewer neighbours."""
     return [
         "# tagging: column 0 is the word",
         *_window("w", "%x", range(-2, 3)),
@@ -104,7 +104,7 @@ def _tagging(_: int = 1) -> list[str]:
 
 
 def _letters(_: int = 1) -> list[str]:
-    """For pronunciation or hyphenation: tokens are letters, and the lines are n-grams around a letter."""
+    """Lines for pronunciation or hyphenation: n-grams around each token, which is a letter."""
     return [
         "# letters: column 0 is the letter, a sequence is a word",
         *(f"U:x{row:+}=%x[{row},0]" for row in range(-4, 5)),
@@ -133,7 +133,7 @@ def _columns(n_columns: int) -> list[str]:
 
 
 def _of_clusters(clusters: Resource) -> list[str]:
-    """Path prefixes of four lengths, that is, clusters of four sizes."""
+    """Lines for path prefixes of four lengths, which denote clusters of four sizes."""
     name = clusters.name
     return [
         f"# clusters {name}",
@@ -155,7 +155,7 @@ def _of_classes(classes: Resource) -> list[str]:
 
 
 def _of_lexicon(lexicon: Resource) -> list[str]:
-    """All classes together, each class separately if there are several, and both also in lower case."""
+    """Lines for all classes together, for each class if there are several, and for the same in lower case."""
     name = lexicon.name
     each = [f":{c}" for c in lexicon.classes] if len(lexicon.classes) > 1 else []
     return [
@@ -174,7 +174,7 @@ def _of_lexicon(lexicon: Resource) -> list[str]:
 _LOOKED_UP = {"lexicon": _of_lexicon, "clusters": _of_clusters, "classes": _of_classes}
 
 _PAIRS = [(-2, -1), (-1, 0), (0, 1), (1, 2)]
-_RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: first and last row of each run
+_RUNS = [(-1, 0), (0, 1), (-1, 1), (-2, 0), (0, 2), (-2, 2)]  #: the first and last row of each run of cells
 
 #: Names of ready-made templates, and the functions that make their lines for a number of columns.
 PRESETS: dict[str, Callable[[int], list[str]]] = {

@@ -43,7 +43,7 @@ class Recipe:
     vectors_scale: float | None = None  #: factor on standardised dense columns
     standardize: bool = True  #: whether to standardise dense columns to mean 0 and deviation 1
     refer: bool = False  #: the model keeps paths and checksums of resources and vectors, not their content
-    bigrams: Bigrams = "bias"  #: for attributes that no template generates
+    bigrams: Bigrams = "bias"  #: attributes that condition label pairs, if no template generates the attributes
     start: bool | None = None  #: whether a start label precedes the first token
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
     bytes: bool = False  #: regular expressions of a template read bytes
@@ -106,7 +106,7 @@ class Recipe:
         return made
 
     def files(self, *, resources: bool = True) -> list[str]:
-        """The files that the recipe names. Raises for vectors that are not a regular file, since reading a pipe could
+        """The files that the recipe names. Rejects vectors that are not a regular file, since reading a pipe could
         block."""
         named = [None if isinstance(self.template, str) and "\n" in self.template else self.template]
         if resources:
@@ -156,7 +156,7 @@ class Recipe:
         if self.features is not None:
             if self.template is not None:
                 raise OptionError(f"{self['features']} and {self['template']}: give only one of them")
-            text = preset(self.features, 1, self["features"], resources)  # raises for an unknown name
+            text = preset(self.features, 1, self["features"], resources)  # rejects an unknown name
             if self.features == "columns":
                 text = preset(self.features, n_columns(), self["features"], resources)
             rows = " for rows of with_mentions" if self.features == "documents" and not self.called else ""
@@ -174,14 +174,14 @@ class Recipe:
         if self.format is not None:
             return self.reader
         by_name = format_of(file)
-        if by_name is COLUMNS and self.features == "documents":  # the file name does not show this
+        if by_name is COLUMNS and self.features == "documents":  # the file name does not reveal this format
             return format_named("documents")
         if by_name is COLUMNS and like.format is not None:
             return format_named(like.format, self["init"])
         return by_name
 
     def _check(self, format: Format, charset: Charset, like: Recipe) -> None:
-        """Raise for settings that cannot be combined."""
+        """Reject settings that cannot be combined."""
         if self.features == "documents" and not format.token_a_line:
             expected = f"expected files with {self['format']} documents"
             raise OptionError(f"{self['features']} documents: {expected}, found {format.title} files")
@@ -201,7 +201,7 @@ class Recipe:
             raise OptionError(f"{self['refer']} needs {wanted} or {self['vectors']}")
 
     def _check_vectors(self, vectors: WordVectors | VectorFile | None, charset: Charset) -> None:
-        """Raise for settings of vectors that are invalid, alone or with the vectors of the model that training starts
+        """Reject settings of vectors that are invalid, alone or with the vectors of the model that training starts
         from."""
         if vectors is not None and charset.is_bytes:
             found = f"{self['encoding']} bytes"
@@ -263,8 +263,8 @@ class Recipe:
         return self.updated(given, {key: f"{os.fspath(path)}, {key}" for key in given})
 
     def save(self, path: Path) -> None:
-        """Write the recipe to a file: TOML, or JSON if the name ends in .json. Raises for Python objects, namely
-        functions, and vectors and resources that are not files."""
+        """Write the recipe to a file: TOML, or JSON if the name ends in .json. Rejects Python objects: functions, and
+        vectors and resources that are not files."""
         given = self.given()
         if isinstance(self.template, str) and "%" in self.template and not os.path.exists(self.template):
             given["template"] = _as_lines(self.template)

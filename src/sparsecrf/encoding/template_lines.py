@@ -58,7 +58,7 @@ class Line:
 
     @property
     def kind(self) -> str:
-        """U, B or *."""
+        """The first letter: U, B, T or *."""
         return str(self.parts[0])[0].upper()
 
     @property
@@ -71,7 +71,7 @@ class Line:
 
     @property
     def literals(self) -> list[str]:
-        """The parts that are no macros."""
+        """The parts that are not macros."""
         return [part for part in self.parts if isinstance(part, str)]
 
     @property

@@ -14,7 +14,7 @@ from sparsecrf.files.words import TOKENIZERS, word_offsets
 
 RECORD = "tokenizer"  #: key in the training record
 DEFAULT = "words"
-_MOST = 50_000  # tokens: enough to decide, in a few hundredths of a second
+_MOST = 50_000  # number of tokens to survey; this is enough to decide, and takes a few hundredths of a second
 _MARKS = ",;:!?"  # marks that the words tokenizer never leaves at the end of a word
 
 
@@ -23,7 +23,7 @@ class TokenSurvey:
 
     The words tokenizer splits off punctuation, so that marks such as `,` are separate tokens. The blanks tokenizer
     leaves them at the ends of words. Data were split at whitespace if they contain more marks at the ends of words,
-    or if they contain no marks of either kind but tokens that the words tokenizer would split (192.168.0.1).
+    or if they contain no marks of either kind but some tokens that the words tokenizer would split (192.168.0.1).
     """
 
     def __init__(self) -> None:

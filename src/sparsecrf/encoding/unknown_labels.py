@@ -13,14 +13,14 @@ from sparsecrf._core import Corpus, InputError
 from sparsecrf.files.charset import decoded
 from sparsecrf.files.text import Source
 
-if TYPE_CHECKING:  # labelling starts without it
+if TYPE_CHECKING:  # labelling does not need this module
     from sparsecrf.encoding.recipe import Recipe
 
 _SHOWN = 5  # maximum number of labels in a message
 
 
 class UnknownLabels:
-    """The labels of other data without an id, by token. Tokens are added one after the other."""
+    """The labels of other data without an id, by token. Tokens are added one at a time."""
 
     def __init__(self) -> None:
         self.at: dict[int, Any] = {}  #: the unknown labels, by token (from 0 on, over all sequences)

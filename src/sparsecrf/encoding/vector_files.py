@@ -10,7 +10,7 @@ from sparsecrf._core import InputError, StringTable, VectorText
 from sparsecrf.lazy import NDArray, np
 
 Path: TypeAlias = str | os.PathLike[str]
-_BLOCK = 1 << 22  # bytes that are read at a time
+_BLOCK = 1 << 22  # number of bytes read at a time
 _LONGEST_LINE = 1 << 26  # bytes
 
 
@@ -27,7 +27,7 @@ def is_npy(path: Path) -> bool:
 
 
 def check_files(path: Path, words: Path | None) -> None:
-    """Raise for missing files and invalid combinations."""
+    """Reject missing files and invalid combinations."""
     if is_npy(path) and words is None:
         raise InputError(f"{os.fspath(path)}: an .npy file of vectors needs a second file with the words of its rows")
     if words is not None and not is_npy(path):
@@ -139,7 +139,7 @@ def kept_rows(names: list[str], wanted: StringTable | None) -> tuple[list[int], 
 
 
 def check_finite(values: NDArray[np.float32], words: StringTable, source: str) -> None:
-    """Raise for the first number that is not finite."""
+    """Reject the first number that is not finite."""
     rows = 1 + _BLOCK // max(1, values.shape[1])
     for begin in range(0, len(values), rows):
         bad = np.argwhere(~np.isfinite(values[begin : begin + rows]))

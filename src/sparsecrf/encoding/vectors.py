@@ -61,7 +61,7 @@ class WordVectors:
 
     @classmethod
     def _made(cls, *parts: Any) -> WordVectors:
-        """Build from parts that have been checked, as for `_set`."""
+        """Build an object from checked parts, which are the arguments of `_set`."""
         made = cls.__new__(cls)
         made._set(*parts)
         return made
@@ -107,7 +107,7 @@ class WordVectors:
         return f"<vectors of {len(self):,} words, {self.width} dimensions>"
 
     def __deepcopy__(self, memo: Any) -> WordVectors:
-        return self  # scikit-learn copies parameters
+        return self  # scikit-learn copies parameters, so do not copy the vectors
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return type(self)._made, (self.table, self.values, self.width, self.column, self.window, self.origin)

@@ -55,8 +55,8 @@ class Vocabulary:
         return Vocabulary(self.bigrams, self.start, self.labels.copy(), self.attributes.copy(), True)
 
     def first(self, n_labels: int, n_attributes: int) -> Vocabulary:
-        """A vocabulary of the first names only, for a corpus that was encoded before other names were added; the
-        vocabulary itself if no name was added."""
+        """A vocabulary of only the first names, for a corpus that was encoded before other names were added; the
+        vocabulary itself if no names were added."""
         if (len(self.labels), len(self.attributes)) == (n_labels, n_attributes):
             return self
         labels, attributes = _first(n_labels, self.labels), _first(n_attributes, self.attributes)
@@ -158,7 +158,7 @@ def _first(n: int, table: StringTable) -> StringTable:
 def in_step(
     X: Iterable[Any], extra: dict[str, Iterable[Any] | None], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield items of X together with items of each of `extra` (None where it is None); raise if lengths differ.
+    """Yield items of X together with items of each of `extra` (None where it is None); their lengths must agree.
 
     `sizes`: the lengths of X and `extra`, where known, for the message.
     """

@@ -92,7 +92,7 @@ class BaseCRF(TrainingCRF):
         return self._in_blocks(X, lengths, QUICK_TOKENS, lambda block: model.label_each(block, names), [])
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):  # faster, and sufficient here
+        if not hasattr(self, "model_"):  # faster than scikit-learn's check, and sufficient here
             check_is_fitted(self)
         self._check_n_jobs()
 
@@ -138,7 +138,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        With `constrain` (see `predict`), only valid label sequences are considered, including for the probabilities.
+        With `constrain` (see `predict`), only valid label sequences are considered, also for the probabilities.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 

@@ -54,7 +54,7 @@ _OF_FILES = ("ragged", "missing", "label_sets", "min_count")
 
 
 def _check_labels(data: Dataset, prior: Model) -> None:
-    """Raise if the labels of the prior have a different type than the labels of the data."""
+    """Reject a prior whose labels have a different type than the labels of the data."""
     try:
         data.names.labels(prior.labels)
     except ValueError:
@@ -63,8 +63,8 @@ def _check_labels(data: Dataset, prior: Model) -> None:
 
 
 def _check_settings(recipe: Recipe) -> None:
-    """Raise for a recipe that the estimators do not support, before data are read."""
-    _ = recipe.reader, recipe.charset  # raises for unknown names
+    """Reject a recipe that the estimators do not support, before data are read."""
+    _ = recipe.reader, recipe.charset  # rejects unknown names
     for name in _OF_FILES:
         if name in recipe.given():
             raise OptionError(f"{recipe[name]}: expected files (sparsecrf train), found sequences in memory")
@@ -132,7 +132,7 @@ class TrainingCRF(HasSolverOptions):
         return recipe if recipe.features == "columns" else replace(recipe, lines=recipe.made(lambda: 1))
 
     def _check_options(self) -> None:
-        """Raise for parameters that cannot be combined, before data are encoded."""
+        """Reject parameters that cannot be combined, before data are encoded."""
         vectors = [] if self.vectors is None else [Choice("vectors", ..., has(Trait.DENSE))]
         given = {name: getattr(self, name) for name in _CHECKED if hasattr(self, name)}
         further = ("class_pairs", "prior", "group_weight", "order_factor")
@@ -192,7 +192,7 @@ class TrainingCRF(HasSolverOptions):
             yield callback
 
     def _called_back(self, record: dict[str, Any]) -> Any:
-        """Print an iteration if `verbose` is above 1; the result of the user's callback."""
+        """Print an iteration if `verbose` is above 1. Return the result of the user's callback."""
         if self.verbose > 1:
             say(note(record))
         asked = self._option("callback")
@@ -223,7 +223,7 @@ class TrainingCRF(HasSolverOptions):
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt  # the result so far has been kept
         if found.objective == 0:
-            return  # optimal, whatever the reason for stopping
+            return  # optimal, regardless of the reason for stopping
         if found.stopped_by == "precision" and self.tol * found.objective < found.gap < np.inf:
             warn_caller(
                 f"training stopped after {self.n_iter_} iterations because no step improved the objective; it may be "

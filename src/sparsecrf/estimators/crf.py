@@ -203,7 +203,7 @@ class CRF(BaseCRF):
         Ctrl-C raises KeyboardInterrupt after storing the result so far: the estimator is then fitted, and `stopped_by_`
         is "interrupt".
         """
-        penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # raises for what only `path` supports
+        penalties_of(RHO1 if self.rho1 == AUTO else self.rho1, self.rho2)  # rejects values that only `path` supports
         data = self._encoded(with_dense(X, dense, lengths, sentences), y, sample_weight, lengths, sentences, dev)
         options = {**self._options_for(data), "rho1": self.rho1}
         init = None if init_model is None else _opened(init_model)

@@ -96,7 +96,7 @@ def named(values: Any) -> str | None:
 
 
 def labels_in(y: Any) -> Any:
-    """The labels of a column, with None for missing ones; anything else unchanged."""
+    """The labels of a column, with None for missing ones; other objects are returned unchanged."""
     return [None if is_missing(label) else label for label in y.to_list()] if is_series(y) else y
 
 
@@ -107,7 +107,7 @@ def _agreement(column: Sequence[Any], values: Sequence[Any]) -> float:
 
 
 def check_one_of(lengths: Any, sentences: Any) -> None:
-    """Raise if both `lengths` and `sentences` are given."""
+    """Reject `lengths` together with `sentences`."""
     if lengths is not None:
         how = f"={sentences!r:.60}" if isinstance(sentences, (str, list, tuple)) else ""
         raise InputError(f"lengths: cannot be combined with sentences{how}")
@@ -181,7 +181,7 @@ def _lengths(columns: list[list[Any]], names: list[str]) -> list[int]:
 
 
 def _check_beside(X: Any, values: Any, what: str, plural: str) -> None:
-    """Raise for labels or sentences whose number or index differs from the rows of X."""
+    """Reject labels or sentences whose number or index differs from the rows of X."""
     if not hasattr(values, "__len__"):
         return
     if len(values) != len(X):
@@ -217,7 +217,7 @@ def rows_of(frame: Any, columns: bool, lengths: Sequence[int], first: int = 0) -
 
 
 def _check_cells(values: list[Any], name: Any, columns: bool, lengths: Sequence[int], first: int) -> None:
-    """Raise for a missing cell or, for template columns, a cell that is not text."""
+    """Reject a missing cell or, for template columns, a cell that is not text."""
     for row, value in enumerate(values):
         if isinstance(value, str):
             continue

@@ -153,7 +153,7 @@ def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: 
 
 
 def warn_of_unknown(data: Dataset) -> None:
-    """Warn of held-out labels that do not occur in the training data; raise if no held-out label does."""
+    """Warn of held-out labels that do not occur in the training data; raise an error if none of them does."""
     if (remark := data.remark("dev")) is not None:
         warn_caller(remark)
 
@@ -212,7 +212,7 @@ class _Shape:
         if first:
             self.n_features, self.n_columns = width_of(sequence), _n_columns(sequence)
         elif self.n_columns > 0 and _n_columns(sequence) != self.n_columns:
-            self.n_columns = 0  # any number
+            self.n_columns = 0  # any number of columns
 
 
 def _n_columns(sequence: Any) -> int:

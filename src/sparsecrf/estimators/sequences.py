@@ -41,7 +41,7 @@ def sequences(X: Any, lengths: Iterable[int] | None = None, *, columns: bool = F
     elif X is None or isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__iter__"):
         raise InputError(f"X: expected a list of sequences, found {_described(X)}")
     for i, sequence in enumerate(X):
-        if type(sequence) is list:  # the usual case, without the checks for matrices and frames
+        if type(sequence) is list:  # the usual case, which needs no checks for matrices and frames
             yield sequence
         elif isinstance(sequence, (str, bytes, Mapping)):
             if isinstance(sequence, str) and len(sequence.split()) > 1:
@@ -84,7 +84,7 @@ def cut(values: Any, lengths: Iterable[int], what: str) -> Iterator[Any]:
 
 
 def check_lengths(lengths: list[int], total: int, what: str) -> None:
-    """Raise for lengths that do not add up to `total`, the length of `what`."""
+    """Reject lengths that do not add up to `total`, the length of `what`."""
     for i, length in enumerate(lengths):
         if length < 0:
             raise InputError(f"lengths: expected a length >= 0 for sequence {i}, found {length}")

@@ -36,7 +36,7 @@ def keeps_parameters(init: Callable[P, None]) -> Callable[P, None]:
     @wraps(init)
     def call(*arguments: P.args, **given: P.kwargs) -> None:
         short = {name: given.pop(name) for name in _SHORT if name in given}
-        init(*arguments, **given)  # raises for anything that is not in the signature
+        init(*arguments, **given)  # rejects anything that is not in the signature
         estimator: Any = arguments[0]
         bound = parameters.bind(*arguments, **given)
         bound.apply_defaults()
@@ -69,7 +69,7 @@ class HasSolverOptions(BaseEstimator):  # type: ignore[misc]
         return {**own, "solver_options": of_solver} if of_solver else own
 
     def _check_one_fit(self) -> None:
-        """Raise for options that make sense only for a single fit: many fits would share one file, or one prior."""
+        """Reject options that make sense only for a single fit: many fits would share one file, or one prior."""
         for name in ("checkpoint", "resume", "prior"):
             if self._option(name) not in (None, False):
                 raise OptionError(

@@ -18,7 +18,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Pipes and devices are written to directly.
     """
-    target = os.path.realpath(path)  # a symbolic link is kept
+    target = os.path.realpath(path)  # keep a symbolic link, and replace its target
     if os.path.exists(target) and not os.path.isfile(target):
         with open(target, "wb") as file:
             yield file

@@ -35,7 +35,7 @@ class Charset:
         self.title = self.name.upper() if self.is_utf8 else f"text in {self.name}"
 
     def decoded(self, piece: Piece, source: str) -> Piece:
-        """The piece in UTF-8. A piece that was UTF-8 already may be malformed: the core checks it."""
+        """The piece in UTF-8. A piece in UTF-8 is returned unchanged and may be malformed: the core checks it."""
         if self.is_bytes or self.is_utf8:
             return piece
         try:
@@ -80,7 +80,7 @@ class Charset:
 
 
 def _codec(name: str, option: str) -> str:
-    """Python's name of the encoding; raises unless files in it can be split into lines."""
+    """Python's name of the encoding, which must allow files to be split into lines."""
     try:
         codec = codecs.lookup(name).name
         keeps_ascii = _ASCII.decode(codec) == _ASCII.decode()

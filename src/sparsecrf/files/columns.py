@@ -1,4 +1,4 @@
-"""Column files: one token per line, the label last, a blank line between sequences."""
+"""Column files: one token per line, with the label last, and a blank line between sequences."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class Array(NamedTuple):
     data: memoryview[Any]  #: the values, in one dimension
 
     def of(self, where: str, dtype: str, length: int | None = None) -> Any:
-        """The values, in a form that the core accepts as an array. Raises unless the array has this type, one dimension
-        and this length."""
+        """The values, in a form that the core accepts as an array. The array must have this type, one dimension and
+        this length."""
         if self.dtype != dtype or len(self.shape) != 1 or (length is not None and len(self.data) != length):
             expected = f"{dtype}[{'any length' if length is None else length}]"
             raise InputError(f"{where}: expected {expected}, found {self.dtype}{list(self.shape)}")

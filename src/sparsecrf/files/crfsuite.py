@@ -1,4 +1,4 @@
-"""CRFsuite's data files: label TAB attribute[:value] TAB ..., a blank line between sequences."""
+"""CRFsuite's data files: lines of the form label TAB attribute[:value] TAB ..., with a blank line between sequences."""
 
 from __future__ import annotations
 

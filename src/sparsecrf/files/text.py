@@ -127,7 +127,7 @@ def growing_pieces(source: Source, size: int, whole: Callable[[bytearray, int], 
 
 
 def _check_is_text(block: bytes, source: Source) -> None:
-    """Raise if these are the first bytes of a model or a compressed file."""
+    """Reject the first bytes of a model or a compressed file."""
     name, is_file = name_of(source), isinstance(source, (str, os.PathLike)) and source != "-"
     if _SAFETENSORS.match(block):
         model = shlex.quote(name) if is_file else "MODEL"

@@ -20,9 +20,9 @@ _WITHOUT_BLANKS = (
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """A run of letters, digits and underscores; a character of a script without spaces; or any other character.
-
-    Marks (accents, vowel signs) belong to the preceding character: regular expressions do not count them as letters.
+    """A regular expression for a word: a run of letters, digits and underscores; a character of a script without
+    spaces; or any other character. Marks (accents, vowel signs) belong to the preceding character: regular expressions
+    do not count them as letters.
     """
     letter, mark = rf"[^\W{_WITHOUT_BLANKS}]", f"[{_marks()}]"
     return re.compile(rf"{letter}+(?:{mark}+{letter}*)*|\S{mark}*")
@@ -40,7 +40,7 @@ def word_offsets(text: str) -> list[tuple[int, int]]:
     """The positions where the words of a text begin and end, in characters.
 
     A word is a run of letters, digits and underscores; punctuation marks are words of one character, and so are the
-    characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer, which are written without spaces between words.
+    characters of scripts without spaces between words (Chinese, Japanese, Thai, Lao, Burmese and Khmer).
     """
     return [match.span() for match in _pattern().finditer(text)]
 

@@ -4,7 +4,7 @@ Answers are label sequences, labels of a token, or types of a span of the best l
 answers sorted by decreasing probability P_1 >= P_2 >= ..., the score of the r-th answer is P_1 + ... + P_{r-1}, and the
 set for threshold q (`calibration.py`) is the longest prefix of the list in which no score is above q.
 
-The list of label sequences ends after `MOST` of them. A right answer beyond them gets the score 1 - P(right), an upper
+At most `MOST` label sequences are listed. A right answer that is not listed gets the score 1 - P(right), an upper
 bound on its score, so thresholds can only become larger. Sets are never truncated: if one would be longer than
 `max_size`, which is at most `MOST`, the result is an abstention.
 """
@@ -73,7 +73,8 @@ class SetFinder:
         """Label sequences with their probabilities, or None if the set would be too large."""
         for paths, p, is_all in _lists(chain, one, self.max_size + 1):
             size = self.size(p)
-            if size < len(p) or (is_all and size <= self.max_size):  # the next one is not in the set or does not exist
+            # the next label sequence is not in the set or does not exist
+            if size < len(p) or (is_all and size <= self.max_size):
                 return [([names[y] for y in paths[r]], p[r]) for r in range(size)]
         return None
 
@@ -158,7 +159,7 @@ class SpanLists:
 
 
 def each_alone(corpus: Corpus) -> Iterator[Corpus]:
-    """Every sequence as a separate corpus, so that queries do not touch the other sequences."""
+    """Each sequence as a separate corpus, so that queries do not process the other sequences."""
     return (corpus.subset(np.array([i], dtype=np.int64)) for i in range(corpus.n_sequences))
 
 

@@ -32,7 +32,7 @@ class AnsweringModel:
     labels: list[str]
     training: dict[str, Any]
     chain: Chain  #: the object that labels whole corpora, on all cores
-    _single: Chain  # the same, but on the caller's thread
+    _single: Chain  # an object that labels on the caller's thread
     _core: CoreModel  # the model in the core
     _check: TokenCheck
 
@@ -79,8 +79,8 @@ class AnsweringModel:
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
-        """The sequences, checked. Raises for tokens of a different kind than in training; warns if no attribute
-        is in the model."""
+        """The sequences, checked: tokens of a different kind than in training are an error, and a warning is issued if
+        no attribute is in the model."""
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
@@ -101,7 +101,7 @@ class AnsweringModel:
         return self.dense is not None and self.vectors is None
 
     def check_text(self) -> None:
-        """Raise unless text files can be labelled."""
+        """Raise an error unless text files can be labelled."""
         if self.needs_vectors:
             raise InputError(
                 "label: text files need a model that contains word vectors (train --vectors, CRF(vectors=...)); the "

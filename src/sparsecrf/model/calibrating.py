@@ -20,7 +20,8 @@ def calibrated(
     each: Callable[[], None] = lambda: None,
 ) -> Model:
     """The model with thresholds computed from pairs (tokens, labels). `what` names the data in errors; `each` is called
-    after every sequence. Raises if there are too few sequences, or if a label is missing or unknown to the model."""
+    after every sequence. Raises an error if there are too few sequences, or if a label is missing or unknown to the
+    model."""
     scores = ScoreFinder(model.labels)
     known = set(model.labels)
     for i, (tokens, labels) in enumerate(labelled):
@@ -34,7 +35,7 @@ def calibrated(
 
 
 def check_labels(labels: Sequence[Any], known: set[Any], where: str) -> None:
-    """Raise for a label that is missing or not in the model."""
+    """Reject a label that is missing or not in the model."""
     for t, label in enumerate(labels):
         if not isinstance(label, Hashable) or label not in known:
             some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")

@@ -7,7 +7,7 @@ right answer has a score above q, so that the set misses it. L_i decreases with 
 
     q = min { q : (sum_i L_i(q) + 1) / (n + 1) <= 1 - coverage }      implies      E L_{n+1}(q) <= 1 - coverage
 
-for a new sentence n + 1, whatever the model (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster,
+for a new sentence n + 1 and any model (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster,
 2022). With one question per sentence, the labels of the whole sequence, this is split conformal prediction: q is the
 ceil((n + 1) coverage)-th smallest score. Questions about one sentence depend on each other, so the shares L_i are
 averaged instead of single questions.
@@ -50,7 +50,8 @@ class Calibration(NamedTuple):
             if j + 1 < len(steps) and steps[j + 1][0] == s:
                 continue
             missed = max(0.0, _rounded_up(left)) if j + 1 < len(steps) else 0.0
-            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:  # the previous step adds little
+            # the previous step lies too close to this one
+            if len(made.missed) > 1 and missed > _THINNED * made.missed[-2]:
                 made.score.pop()
                 made.missed.pop()
             made.score.append(s)
@@ -58,7 +59,7 @@ class Calibration(NamedTuple):
         return made
 
     def threshold(self, coverage: float, kind: str) -> float:
-        """The threshold q for this coverage. Raises if there were too few sentences for it."""
+        """The threshold q for this coverage; an error if there were too few sentences for it."""
         budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # largest allowed sum_i L_i(q)
         if budget < 0:
             needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
@@ -78,7 +79,7 @@ def _rounded_up(x: float) -> float:
 
 
 def check_coverage(coverage: Any) -> float:
-    """Return the coverage; raise if it is invalid."""
+    """Return the coverage, or raise an error if it is invalid."""
     if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise OptionError(
             Named("coverage"), f": expected a number above 0 and below 1, such as 0.95, found {coverage!r:.60}"
@@ -93,7 +94,7 @@ def check_kind(kind: Any) -> str:
 
 
 def check_enough(n: int, what: str) -> None:
-    """Raise for too few sentences to calibrate on."""
+    """Reject data with too few sentences to calibrate on."""
     if n < MIN_SENTENCES:
         raise InputError(
             f"{what}: expected at least {MIN_SENTENCES} sentences to calibrate on (the minimum for a coverage of "
@@ -102,7 +103,7 @@ def check_enough(n: int, what: str) -> None:
 
 
 def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
-    """The calibration in a model's training record. Raises if the model is not calibrated for this kind."""
+    """The calibration in a model's training record; an error if the model is not calibrated for this kind."""
     record = training.get(KEY)
     if record is None:
         raise OptionError(
@@ -123,7 +124,7 @@ def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(found: Any) -> Calibration:
-    """The calibration read from a file; raise if it is invalid."""
+    """The calibration read from a file, or an error if it is invalid."""
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):

@@ -73,7 +73,7 @@ def in_byte_order(parts: Parts) -> Parts:
         table.intern(names[x])
     numbering = Numbering.with_parts(len(parts.labels), n_attributes, parts.label_parts)
     numbers, w = np.asarray(parts.numbers), np.asarray(parts.w)
-    n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # features after these are numbered by a table
+    n_pairs = int(np.searchsorted(numbers, numbering.first_ngram))  # later features are numbered by a table
     moved = numbering.moved(numbers[:n_pairs], place[numbering.attribute(numbers[:n_pairs])], n_attributes)
     by_number = np.argsort(moved)
     ngrams = parts.ngrams

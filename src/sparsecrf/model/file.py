@@ -67,8 +67,7 @@ class Parts(NamedTuple):
 
 
 def used(parts: Parts) -> Parts:
-    """The same model without zero weights, and without attributes whose weights are all zero; this is what a file
-    stores."""
+    """The same model without zero weights, and without attributes whose weights are all zero, as stored in a file."""
     ngrams = Ngrams.none() if parts.ngrams is None else parts.ngrams
     numbering = Numbering.with_parts(len(parts.labels), len(parts.attributes), parts.label_parts)
     n_pairs = len(parts.w) - len(ngrams.attribute)
@@ -207,7 +206,7 @@ _OTHERS = {
 
 
 def _check_kind(begin: bytes, source: str) -> None:
-    """Raise for models of other tools and pickles, with advice on how to open them, and for text."""
+    """Reject text, and models of other tools and pickles, with advice on how to open them."""
     if begin[8:9] == b"{":
         return  # the first 8 bytes are the length of the header and may be anything
     for mark, (what, tool) in _OTHERS.items():

@@ -16,7 +16,7 @@ from sparsecrf.model.model import Model
 
 
 def check_prior(model: Model, option: str = "prior") -> None:
-    """Raise for a model that cannot be a prior."""
+    """Reject a model that cannot be a prior."""
     if model.dense is not None:
         raise InputError(f"{option}: not supported for models with vectors, which are scaled by the model's own data")
     if model.features.n_ngram:
@@ -37,7 +37,8 @@ def with_others(parts: Parts, prior: Model) -> Parts:
     place = np.array([names.intern(old[k]) for k in range(len(old))], dtype=np.int64)
     n_labels, n_known = len(parts.labels), len(parts.attributes)
     labels = [parts.labels[y] for y in range(n_labels)]
-    label = np.array([*map(labels.index, prior.labels), n_labels], dtype=np.int64)  # the last is the start
+    # the last previous label is the start
+    label = np.array([*map(labels.index, prior.labels), n_labels], dtype=np.int64)
     before, after = Numbering(n_labels, n_known), Numbering(n_labels, len(names))
     own = before.moved(parts.numbers, before.attribute(parts.numbers), len(names))
     x = place[np.concatenate([f.unigram_attribute, f.bigram_attribute])]

@@ -26,7 +26,7 @@ def chunk_constraints(
     return Constraints(len(labels), _with_ends(None, last, corpus.offsets[1:]), pairs, known)
 
 
-@lru_cache(maxsize=8)  # for sequences that are labelled one at a time
+@lru_cache(maxsize=8)  # cached for sequences that are labelled one at a time
 def _rules(labels: tuple[str, ...], scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The result of `forbidden_pairs` as arrays: bool[Y + 1, Y] and bool[Y]."""
     pairs, last = (np.frombuffer(flags, dtype=np.bool_) for flags in forbidden_pairs(labels, scheme))

@@ -290,7 +290,7 @@ class Model(AnsweringModel):
         return f"<Model: {', '.join(counted(n, noun) for noun, n in sizes.items())}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """HTML for notebooks."""
         from sparsecrf.model.card import model_card
 
         return model_card(self)

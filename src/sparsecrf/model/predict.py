@@ -20,7 +20,7 @@ from sparsecrf.model.format import charset_for, format_for, with_hint
 class Predicted(NamedTuple):
     """A sequence of a file."""
 
-    tokens: list[Any]  #: as Model.encode takes them
+    tokens: list[Any]  #: in the form that Model.encode accepts
     gold: list[str | None]  #: None if it is missing or a set
     labels: list[str]  #: labels predicted by the model
 
@@ -130,7 +130,7 @@ def _of_columns(model: Model, format: Format, name: str, charset: Charset, ragge
 
 
 def _check_gold(rows: list[list[str]], needed: int, where: str) -> None:
-    """Raise for lines that are too short to contain a gold label after the columns that the template needs."""
+    """Reject lines that are too short to contain a gold label after the columns that the template needs."""
     for row in rows:
         if len(row) < needed + 2:
             expected = f"at least {needed} columns before the gold label"

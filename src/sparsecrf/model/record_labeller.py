@@ -1,4 +1,4 @@
-"""Labels files of records: records in, the same records with labels out.
+"""Labels files of records: reads records, and writes the same records with labels.
 
 The core reads plain files in some formats if only the best labels are needed. Python reads everything else.
 """

@@ -39,8 +39,8 @@ class TokenCheck:
         self._kind = training.get(KIND)
         self._n_columns = n_columns if template else 0
         self._known = [name for name in (attributes[k] for k in range(min(2, len(attributes)))) if name != BIAS]
-        # Whether mappings, and other tokens, are known to contain attributes of the model. This is not checked for a
-        # model without weights, which contains no attributes.
+        # Whether mappings are known to contain attributes of the model, and the same for other tokens. This is not
+        # checked for a model without weights, which contains no attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
         self._n_strange = 0  # text or list tokens in all calls so far, while none is known
         self._first_strange: Any = None
@@ -122,7 +122,7 @@ class TokenCheck:
         return sequence
 
     def _check_row(self, first: Sequence[Any], kind: str | None, number: int | None) -> None:
-        """Raise if the first token is a list instead of text, or does not have the columns of the training data."""
+        """Reject a first token that is a list instead of text, or lacks the columns of the training data."""
         if self._n_columns > 0 and len(first) != self._n_columns:
             expected = f"{self._n_columns} column{'s' * (self._n_columns > 1)} of observations as in training"
             found = f"{len(first)} in {first!r:.60}"

@@ -72,7 +72,7 @@ def _margin(model: Model, corpus: Corpus) -> float:
 
 
 def sequences_of(model: Model, source: Source) -> Iterable[Any]:
-    """The sequences of a file as the model takes them, in the format of its training data."""
+    """The sequences of a file in the form that the model accepts; the file has the format of its training data."""
     if model.needs_vectors:
         raise InputError("data: not supported for a model whose tokens come with vectors, because files contain none")
     format, charset = format_for(model, source), charset_for(model, None)

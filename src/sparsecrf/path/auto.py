@@ -1,7 +1,7 @@
 """`choose_penalties`: chooses rho1 by the score on held-out data, at two to three times the cost of a plain fit.
 
 If there are dev data, they are the held-out data. Otherwise the sentences are split into two halves, and a model
-trained on each half labels the other: for each rho1, this costs as much as one fit and scores every sentence. Models
+trained on each half labels the other: for each rho1, this takes as long as one fit and scores every sentence. Models
 trained on fewer sentences need about the same penalties: the best penalties hardly depend on the number of tokens
 (benchmarks/NOTES.md, "Fixed penalties"). Fits of the search stop at a much looser tolerance, without a certificate.
 
@@ -87,7 +87,7 @@ class Chosen(NamedTuple):
     """The result of a search."""
 
     penalties: Penalties
-    start: Weights | None  #: start of the final fit; None means zero
+    start: Weights | None  #: weights from which the final fit starts; None means zero
     tried: list[Penalties]
     errors: list[float]  #: errors with these penalties, in percent
     score: str  #: the score: 100 minus the error

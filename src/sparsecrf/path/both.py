@@ -3,8 +3,8 @@
 It works on a lattice: neighbouring values of rho1 differ by FACTOR, and rho2 is one of RHO2S. It
 decreases rho1 at rho2 = START like the search for rho1 alone (`grid.py`). Then it tries the neighbours of the best
 point, first the larger and the smaller rho2, then the larger and the smaller rho1, and moves to the first better
-neighbour, until there is none. Finally, it halves the gaps on both sides of the best rho1. Ties go to the larger rho1,
-then to the point tried first.
+neighbour, until no neighbour is better. Finally, it halves the gaps on both sides of the best rho1. Ties go to the
+larger rho1, then to the point tried first.
 """
 
 from __future__ import annotations

@@ -169,14 +169,15 @@ class _Rounds(NamedTuple):
 
 
 class Fold:
-    """One part of a corpus to train on, another to score on. Prepared data stay in this process and are not pickled."""
+    """One part of a corpus to train on, another to score on. Prepared data are not pickled, so they stay in this
+    process."""
 
     def __init__(
         self, corpus: Corpus, train: Numbers, out: Numbers, number: int, error: ErrorRate, options: dict[str, Any]
     ) -> None:
         self.corpus, self.train, self.out, self.number = corpus, train, out, number
         self.error, self.options = error, options
-        self.dev: Corpus | None = None  #: scored on instead of `out`
+        self.dev: Corpus | None = None  #: the data to score on, instead of `out`
         self._data: tuple[TrainingData, Corpus] | None = None
 
     @classmethod

@@ -42,8 +42,8 @@ class Point:
     n_weights: int
     seconds: float
     error: float | None  #: in percent, on the dev corpus or the held-out part of the fold
-    fit: Fit | None  #: None if it was made elsewhere
-    fold: int | None = None  #: from 0; None if trained on all data
+    fit: Fit | None  #: None if the fit was made in another process
+    fold: int | None = None  #: counted from 0; None if trained on all data
     folds: int = 0  #: number of folds
     left: int = 0  #: minimum number of fits still to come
 
@@ -128,7 +128,7 @@ def plan_of(
 
 
 def check_search(rho2: AskedRho2, scored: bool, grid: Mapping[str, Any]) -> None:
-    """Raise for a search over both penalties without scores, or with given values of rho1."""
+    """Reject a search over both penalties without scores, or with given values of rho1."""
     if not isinstance(rho2, str):
         return
     if rho2 != SEARCH:

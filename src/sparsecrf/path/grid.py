@@ -150,7 +150,7 @@ class Search:
         return max(0, ceil(log(rho1 / RHO1, FACTOR) - 1e-9))
 
 
-_FINE = 1.01 * sqrt(FACTOR)  # if a neighbour of the best value is closer than this, no value in between is tried
+_FINE = 1.01 * sqrt(FACTOR)  # no value is tried between the best value and a neighbour that is closer than this
 
 
 def _falling(tried: Sequence[Penalties], errors: Sequence[float]) -> tuple[list[float], list[float]]:

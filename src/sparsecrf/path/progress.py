@@ -1,4 +1,4 @@
-"""Progress of a path: fold, point, score, time left."""
+"""Progress of a path: the fold, the point, the score and the remaining time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class PathProgress:
     def __init__(self, advance: Advance, score: str, folds: int = 0) -> None:
         self._advance, self._score = advance, score
         self._done = ""
-        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))  # only the last few, since later fits take longer
+        # only the durations of the last few fits, since later fits take longer
+        self._seconds: deque[float] = deque(maxlen=max(4, 2 * folds))
 
     def each(self, point: Point) -> None:
         self._seconds.append(point.seconds)
@@ -28,7 +29,7 @@ class PathProgress:
         self._advance(0, "  |  ".join(part for part in (self._done, note(record)) if part))
 
     def text(self, point: Point) -> str:
-        """One fit as text."""
+        """A line of text about one fit."""
         where = f"fold {point.fold + 1} of {point.folds}, " if point.fold is not None and point.folds > 1 else ""
         if point.fold is None and point.folds:
             where = "all data, "

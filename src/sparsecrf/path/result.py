@@ -69,7 +69,7 @@ class Path:
         return text_table(self._head(), [self._row(k) for k in range(len(self))])
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """HTML for notebooks."""
         from sparsecrf.tables import html_table
 
         note = "" if self.advice is None else f"Note: {self.advice}."
@@ -192,7 +192,8 @@ class Path:
         tried, errors = self.rho2[np.isfinite(errors)], errors[np.isfinite(errors)]
         if len(set(tried)) <= 1:
             return None
-        least = tried[errors == errors.min()]  # if several errors tie, one inside the range is enough
+        # if several errors tie, it is enough that one of them lies inside the range
+        least = tried[errors == errors.min()]
         return "lower" if (least == tried.min()).all() else "upper" if (least == tried.max()).all() else None
 
     @property

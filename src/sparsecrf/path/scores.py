@@ -68,7 +68,7 @@ def score_of(asked: str, labels: Sequence[str], unknown: Unknown = _NONE) -> Sco
 
 def evaluate_chunks(corpus: Corpus, predicted: Labels, labels: Sequence[str], unknown: Unknown = _NONE) -> Evaluation:
     """Chunks by conlleval's rules; tokens whose label is missing or a set do not count (`Evaluation.add`)."""
-    names = [*labels, None]  # the last one, -1, is for a missing label or a set
+    names = [*labels, None]  # the last name, at index -1, stands for a missing label or a set
     return evaluate(zip(*by_sequence(corpus, predicted, names, unknown), strict=True), "conlleval")
 
 

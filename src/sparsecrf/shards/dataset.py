@@ -76,8 +76,8 @@ class Dataset:
     shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
     recipe: Recipe = field(default_factory=Recipe)
     template: Template | None = None  #: the template that made the attributes; None if they came with the tokens
-    n_columns: int = 0  #: columns of every row, without the label; 0 without columns, or if rows differ
-    n_features: int | None = None  #: columns of every matrix; None if tokens are not rows of matrices
+    n_columns: int = 0  #: number of columns of every row, without the label; 0 if there are none, or if rows differ
+    n_features: int | None = None  #: number of columns of every matrix; None if tokens are not rows of matrices
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
     frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None without one
     token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None if not known
@@ -135,7 +135,7 @@ class Dataset:
 
     def remark(self, what: str) -> str | None:
         """A warning if held-out data, called `what` in messages, contain labels that these data lack, else None. Raises
-        if these data contain none of the held-out labels."""
+        an error if these data contain none of the held-out labels."""
         return None if self.dev is None else self.dev.unknown.remark(what, self.names.labels(self.label_names))
 
     # ---- Files
@@ -145,7 +145,7 @@ class Dataset:
     ) -> Dataset:
         """Another labelled file, encoded with the same vocabulary, in memory."""
         recipe, source = replace(self.recipe, lines=self.template), readable_twice(file)
-        n_columns = self.n_columns + 1 if self.n_columns else 0  # including the label
+        n_columns = self.n_columns + 1 if self.n_columns else 0  # number of columns including the label
         options: dict[str, Any] = {"words": words, "threads": threads, "progress": progress}
         other = encode_files([source], recipe, self.vocabulary, n_columns=n_columns, **options)
         return replace(other, unknown=unknown_in(source, other.corpus, recipe))
@@ -178,7 +178,7 @@ def read_files(
         corpus, vocabulary = without_rare(data.corpus, vocabulary, recipe.min_count, range(n_dense))
         data = replace(data, shards=corpus, vocabulary=vocabulary)
     other = None if dev is None else data.read_other(dev, **options)
-    if vectors is not None:  # read only now, when all words are known
+    if vectors is not None:  # read the vectors only now, when all words are known
         looked = look_up(vectors.read(seen), seen, words, recipe.standardize, recipe.scale)
         tell(f"vectors with {looked.vectors.width} dimensions; {100 * looked.covered:.1f} % of tokens have a vector")
         data = data.with_vectors(looked, words)

@@ -191,7 +191,7 @@ def _encode(
 
 
 def _check_replaceable(folder: Path) -> None:
-    """Raise unless the path does not exist, or is a folder that holds only files of encoded data."""
+    """Reject a path that exists, unless it is a folder that contains only files of encoded data."""
     if not folder.parent.is_dir():
         raise InputError(f"{folder}: the parent directory {str(folder.parent)!r} does not exist")
     if not folder.exists():

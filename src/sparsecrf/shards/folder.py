@@ -63,7 +63,7 @@ class CorpusFolder:
     recipe: str  #: hash of the recipe and the data
     vocabulary: Vocabulary
     template: Template | None  #: None if the files contained attributes
-    n_columns: int  #: columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
+    n_columns: int  #: number of columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
     tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as in `Dataset`
 

@@ -53,7 +53,7 @@ _SHARD: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def check_manifest(entries: Mapping[str, Any], source: str) -> None:
-    """Raise unless all entries exist, have the right types, and agree with each other."""
+    """Check that all entries exist, have the right types, and agree with each other."""
     _check(entries, _ENTRIES | {name: _OPTIONAL[name] for name in entries.keys() & _OPTIONAL.keys()}, source)
     for k, shard in enumerate(entries["shards"]):
         if not isinstance(shard, dict):

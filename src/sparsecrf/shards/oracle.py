@@ -9,7 +9,7 @@ bound, c b m_s / M. An unreported sum is at most this large, so
 
     sum_s a_s <= sum_{s reported} a_s + c b (1 - sum_{s reported} m_s / M)
 
-and only cells whose right side exceeds b can exceed b themselves. A shard returns only these cells, with two values
+and the sum of a cell can exceed b only if the right side does. A shard returns only these cells, with two values
 each.
 """
 
@@ -204,7 +204,7 @@ class ShardedOracle:
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
         """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, over bigram lists of
         first positions, and over bigram lists of other positions."""
-        absolute = absolute and not self.signs_agree  # otherwise both are the same
+        absolute = absolute and not self.signs_agree  # otherwise both sums are the same
         if absolute not in self._masses:
             self._masses[absolute] = self.workers.total(masses, add, absolute)
         return self._masses[absolute]

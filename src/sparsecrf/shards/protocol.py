@@ -46,8 +46,8 @@ class Oracle(Protocol):
         """Loss and gradient as in `loss_grad`, and h [K] = sum_t w v^2 p (1 - p)."""
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
-        """Second derivatives [M, M] between the features at these indices of the set, without the terms that couple
-        different positions; estimated from every n-th sequence (cpp/core/training/block_curvature.cpp)."""
+        """Second derivatives [M, M] between the features at these indices of the set, estimated from every n-th
+        sequence. Terms that couple different positions are left out (cpp/core/training/block_curvature.cpp)."""
 
     def sequence_factors(
         self,
@@ -74,9 +74,9 @@ class Oracle(Protocol):
         bound."""
 
     def ngram_bounds(self, features: FeatureSet, w: Floats, listed: Numbers) -> tuple[Floats, Floats, int]:
-        """Screening of label n-grams. For each feature at the indices `listed` (with two or more labels, and not after
-        the start), extended by each label and by the start label in front: a bound on the expectation, and the count,
-        both [L, Y + 1]. Also the number of sequences whose bounds are not exact
+        """Screening of label n-grams. Each feature at the indices `listed` (with two or more labels, and not after the
+        start) is extended by each label and by the start label in front. Returns a bound on the expectation and the
+        count of every extension, both [L, Y + 1]. Also the number of sequences whose bounds are not exact
         (cpp/core/training/screening/ngram_screen.cpp)."""
 
     def shard_sums(

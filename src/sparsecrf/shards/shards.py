@@ -135,7 +135,7 @@ class Shard:
 
 
 def itself(value: Answer) -> Answer:
-    """A task whose result is already known."""
+    """Return the value: a task whose result is already known."""
     return value
 
 

@@ -131,11 +131,12 @@ class Checkpoint:
 
 
 def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]]) -> State:
-    """Build the state from counters and arrays. Raise for missing entries and wrong types, since a complete file may
+    """Build the state from counters and arrays. Missing entries and wrong types are errors, since a complete file may
     still be invalid."""
 
     def vectors(prefix: str, *names: str) -> list[NDArray[Any]]:
-        """The feature numbers, and arrays with one value per feature (G: two values, or one if they are equal)."""
+        """The feature numbers, and arrays with one value per feature. G has two values per feature, or one if they are
+        equal."""
         numbers = arrays[f"{prefix}numbers"]
         if numbers.dtype != np.int64 or numbers.ndim != 1:
             raise TypeError(f"{prefix}numbers: {numbers.dtype}{list(numbers.shape)}")
@@ -162,7 +163,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         raise ValueError(f"{len(state['values'])} objectives for {len(state['history'])} iterations")
     for known in (best, lowest, mixture):
         if known is not None:
-            objective.working_set(known.numbers)  # raises for invalid feature numbers
+            objective.working_set(known.numbers)  # rejects invalid feature numbers
     return State(
         point,
         _count(state["iteration"]),

@@ -18,7 +18,7 @@ from sparsecrf.training.penalties import kind_of
 
 
 def check_options(given: Mapping[str, Any], more: Iterable[Choice] = ()) -> None:
-    """Raise for training options that cannot be combined with each other, or with the additional choices `more`."""
+    """Reject training options that cannot be combined with each other, or with the additional choices `more`."""
     # Of `auto` and `proximal`, checking `auto` is enough.
     kinds = {name: kind.capabilities for name, kind in solvers.SOLVERS.items() if name != "proximal"}
     check_compatible([*more, *choices_of(given)], kinds)

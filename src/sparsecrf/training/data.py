@@ -39,10 +39,10 @@ class TrainingData:
         threads: int = 0,
         kernel: str = "auto",
     ) -> None:
-        """The space consists of all possible features with at most `order` labels (None means no limit). Features with
-        more than two labels use the attributes `ngram_attributes` (ids; None means all that condition label pairs).
-        `observed_only` restricts the space to features that occur, `numbers` (ascending) to the listed features. With
-        `parts`, there are also features for label parts."""
+        """The feature space consists of all possible features with at most `order` labels (None means no limit).
+        Features with more than two labels use the attributes `ngram_attributes` (ids; None means all that condition
+        label pairs). `observed_only` restricts the space to features that occur, `numbers` (ascending) to the listed
+        features. With `parts`, there are also features for label parts."""
         self.shards = shards_of(data, threads, kernel)
         self.whole = data if isinstance(data, Corpus) else None
         self.threads = threads
@@ -73,7 +73,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, data: Corpus | Shards | TrainingData, **how: Any) -> TrainingData:
-        """Prepare data with the options `how`. Data that are already prepared are returned unchanged."""
+        """Prepare data with the options `how`; return data that are already prepared unchanged."""
         return data if isinstance(data, TrainingData) else cls(data, **how)
 
     def _choices(self, listed: bool) -> list[Choice]:
@@ -106,7 +106,7 @@ class TrainingData:
         return self.shards if self.whole is None else self.whole
 
     def n_features(self) -> int:
-        """The size of the space."""
+        """The size of the feature space."""
         return self.n_virtual() if self.allowed is None else len(self.allowed)
 
     def n_virtual(self) -> int:
@@ -171,9 +171,9 @@ class TrainingData:
         if self.parts is not None:
             label = numbering.label(numbers)
             expected = expected * np.where(previous < 0, np.array([*[1] * n_labels, *self.parts.sizes])[label], 1)
-        if self.parts is not None and self.parts.classes:  # times the number of label pairs of two classes
+        if self.parts is not None and self.parts.classes:  # multiplied by the number of label pairs in two classes
             of_class = np.bincount(self.parts.classes, minlength=numbering.cells)
-            before = np.insert(of_class, n_labels, 1)  # the start
+            before = np.insert(of_class, n_labels, 1)  # the start label
             many = of_class[label] * before[np.maximum(previous, 0)]
             expected = np.where(numbers >= numbering.first_class, expected * many, expected)
         return expected
@@ -223,5 +223,6 @@ def _checked(numbers: Numbers, data: Shards) -> Numbers:
             f"numbers: expected a one-dimensional array of integers, found shape {given.shape} of {given.dtype}"
         )
     numbers = np.ascontiguousarray(given, dtype=np.int64)
-    FeatureSet.from_numbers(data.n_labels, data.n_attributes, numbers)  # throws unless ascending and in range
+    # raises an error unless the numbers are ascending and in range
+    FeatureSet.from_numbers(data.n_labels, data.n_attributes, numbers)
     return numbers

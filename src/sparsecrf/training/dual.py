@@ -35,7 +35,7 @@ from sparsecrf.training.penalty import Penalty
 
 _MOST_STEPS = 30
 _CLOSE = 1e-7  # relative accuracy of the search for a peak
-_KEEP = 0.5  # features with |G| below this share of rho1 are not stored: only |G| <= rho1 matters for them
+_KEEP = 0.5  # features with |G| below this share of rho1 are not stored; it is enough to know that their |G| <= rho1
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
         return low
     if at_high >= 0:
         return high
-    moved = 0  # 1: the low end was moved last, -1: the high one
+    moved = 0  # which end was moved last: 1 for the low end, -1 for the high end
     for _ in range(_MOST_STEPS):
         middle = low + (high - low) * at_low / (at_low - at_high)
         if not low < middle < high or high - low <= _CLOSE * high:

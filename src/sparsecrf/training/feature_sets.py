@@ -31,7 +31,8 @@ class WorkingSet:
         return found
 
     def carry(self, values: Floats, other: WorkingSet) -> Floats:
-        """Values by feature (last axis) of `other`, moved to this set; 0 for features that `other` lacks."""
+        """Values for the features of `other` (along the last axis), rearranged for this set; 0 for features that
+        `other` lacks."""
         out = np.zeros((*values.shape[:-1], self.size))
         here, there = matches(self.numbers, other.numbers)
         out[..., here] = values[..., there]

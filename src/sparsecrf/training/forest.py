@@ -62,7 +62,7 @@ class Level(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """Levels of groups over K cells, fine to coarse."""
+    """Levels of groups over K cells, ordered from fine to coarse."""
 
     levels: tuple[Level, ...]
 
@@ -81,8 +81,7 @@ class Forest(NamedTuple):
         return float(sum(level.eta @ level.norms(w) for level in self.levels))
 
     def shared(self, values: Floats) -> Floats:
-        """[K] the largest of the values [K] in the largest group of each cell, or its own value if it is in no
-        group."""
+        """[K] for each cell, the largest value in its largest group, or its own value if it is in no group."""
         found = values.copy()
         for level in self.levels:  # a coarser group contains a finer one completely or not at all
             found[level.cells] = level.largest(found)[level.group]

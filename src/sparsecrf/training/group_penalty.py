@@ -123,7 +123,7 @@ class GroupPenalty(Strength):
         groups, weights = [], []
         for level, keys in self._keys(numbers).items():
             found, group = np.unique(keys, return_inverse=True)
-            if len(found) and found[0] < 0:  # features in no group
+            if len(found) and found[0] < 0:  # some features are in no group
                 found, group = found[1:], group - 1
             groups.append(group.astype(np.int64))
             weights.append(self.rho1 * self.weight * self._relative(level, found))

@@ -33,8 +33,8 @@ class Cells(NamedTuple):
 
     numbering: Numbering
     attribute: Keys  #: [K] x
-    label: Keys  #: [K] the last label; Y + j: part j of labels
-    previous: Keys  #: [K] the label before it; Y: the start, Y + 1 + j: part j; -1: none
+    label: Keys  #: [K] the last label; Y + j stands for part j of labels
+    previous: Keys  #: [K] the label before it; Y stands for the start, Y + 1 + j for part j, and -1 for no label
     ngrams: Ngrams  #: label n-grams of the last features, if any
     order: int | None  #: maximum number of labels of a feature
     both: NDArray[np.bool_]  #: [X] whether an attribute conditions both single labels and label pairs
@@ -157,7 +157,7 @@ def _below(cells: Cells) -> dict[str, Keys]:
     itself."""
     strings, x = cells.strings(), cells.attribute.tolist()
     found: dict[str, Keys] = {}
-    number: dict[Any, int] = {}  # index of each pair (x, s)
+    number: dict[Any, int] = {}  # the index of each pair (x, s)
     for n in range(max(map(len, strings), default=0), 1, -1):
         with_s = np.array(
             [number.setdefault((x[k], s[-n:]), len(number)) if len(s) >= n else -1 for k, s in enumerate(strings)],

@@ -41,8 +41,7 @@ class WrongTokens(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """The error in percent; 100 if no gold label is known, consistent with `token_accuracy_score`, which is then
-        0."""
+        """The error in percent; 100 if no gold label is known, since `token_accuracy_score` is then 0."""
         return 100.0 * (self.n_wrong / self.n_tokens) if self.n_tokens else 100.0
 
 
@@ -72,10 +71,10 @@ def check_same_vocabulary(what: str, found: Corpus | Shards, expected: Corpus | 
 class Best:
     """The weights with the smallest error so far."""
 
-    error: float  #: percent
+    error: float  #: in percent
     iteration: int
     numbers: Numbers
-    w: Floats  #: nonzero
+    w: Floats  #: the nonzero weights
 
 
 class Dev:

@@ -52,9 +52,10 @@ CLOSE = TOL
 #: optimum.
 USELESS = 1.0
 
-#: Maximum number of points.
+#: Maximum number of points in a stored history.
 POINTS = 200
-#: Columns and their significant digits. The objective needs more, since plots show its distance to its last value.
+#: The columns of a stored history, with their significant digits. The objective needs more, since plots show its
+#: distance to its last value.
 _DIGITS = {"passes": 6, "objective": 10, "loss": 10, "kkt": 4, "gap": 6, "dev_error": 6}
 
 

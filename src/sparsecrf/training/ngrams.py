@@ -28,8 +28,8 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
 
-_CELLS = 2**23  # number of bounds computed in one pass of a screening, with memory for twice as many numbers
-_ROUNDED = 1.0 + 1e-9  # allows for rounding in sums of probabilities
+_CELLS = 2**23  # number of bounds computed in one pass of a screening; they take the memory of twice as many numbers
+_ROUNDED = 1.0 + 1e-9  # margin for rounding errors in sums of probabilities
 
 
 class NgramSpace:

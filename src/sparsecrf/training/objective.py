@@ -58,7 +58,7 @@ class Objective:
         self.penalty = penalty
         self.passes = 0.0
         self.deadline: float | None = None  #: time.perf_counter() at which long steps should end early
-        self.cut_short = False  #: whether a step ended early
+        self.cut_short = False  #: whether a long step ended early
         self.pass_s = 0.0  #: duration of the last pass
         self.heartbeat: Callable[[str], None] | None = None  #: called with a line of text during long steps
         self.prior = prior
@@ -67,11 +67,12 @@ class Objective:
         # Observed features that could violate their condition although E is below the threshold.
         observed, counts = self.prepared.observed, self.prepared.observed_counts
         bounded = self._oracle.signs_agree_in_lists
-        self._suspects = observed[:0]  # without an l1 term nothing is screened
+        self._suspects = observed[:0]  # without an l1 term, nothing is screened
         if penalty.threshold > 0:
             self._suspects = observed[np.abs(counts) > penalty.threshold] if bounded else observed
             self._suspects = union(self._suspects, self.prepared.dense)
-            if prior is not None:  # features that are expected but never observed can have a negative difference
+            # the difference from the prior can be negative for features that are expected but never observed
+            if prior is not None:
                 self._suspects = union(self._suspects, prior.numbers)
 
     @property
@@ -175,7 +176,8 @@ class Objective:
             else:
                 g = np.empty(wide.size)
                 g[place_among(more, wide.numbers)] = its_g[place_among(more, found)]
-                g[place_among(shorter.numbers, wide.numbers)] = g_before  # exact for strings that were in the set
+                # the bounds are exact for strings that were in the set
+                g[place_among(shorter.numbers, wide.numbers)] = g_before
             n_labels += 1
         return wide, w, g
 
@@ -270,7 +272,7 @@ class Objective:
         pairs = [n * m for n in sizes for m in sizes if n * m > 1]
         whole = 0.0
         for mass, cells, found in ((inner, n_labels**2, pairs), (start, n_labels, [n for n in sizes if n > 1])):
-            mass = mass[mass != 0]  # few attributes condition pairs
+            mass = mass[mass != 0]  # skip zeros, since few attributes condition pairs
             whole += sum(many * self._excess(mass * (size / cells)) for size, many in Counter(found).items())
         return whole
 

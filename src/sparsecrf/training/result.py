@@ -58,7 +58,7 @@ class Fit:
         )
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """HTML for notebooks."""
         from sparsecrf.tables import html_table
 
         n, iterations = len(self.w), self.history[-1].iter if self.history else 0
@@ -89,9 +89,9 @@ class Fit:
         prior: Model | None = None,
         **options: Any,
     ) -> Model:
-        """The model, for the vocabulary that encoded the corpus; `options` are as for `Model`: its template, columns
-        and vectors. `note`: additional entries of the training record. `compacted`: drop attributes that have no
-        weight, as `Model.compacted` does, and add the weights of a `prior` for attributes that are not in the corpus.
+        """The model with the vocabulary that encoded the corpus; `options` are as for `Model` (template, columns and
+        vectors). `note`: additional entries of the training record. `compacted`: drop attributes that have no weight,
+        as `Model.compacted` does, and add the weights of a `prior` for attributes that are not in the corpus.
 
         Names that were added to the vocabulary later are left out.
         """

@@ -18,7 +18,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights to start from."""
+    """Weights that training starts from."""
 
     numbers: Numbers  #: features by their number in the virtual space, in ascending order
     w: Floats
@@ -45,7 +45,8 @@ def weights_in(model: Model, vocabulary: Vocabulary, parts: LabelParts | None = 
     known = (x >= 0) & (y >= 0)
     known[n_unigram:] &= previous >= 0
     if features.n_class:
-        place = np.full(numbering.cells + 1, -1)  # index of a cell among the classes; the last is for a missing cell
+        # index of a cell among the classes; the last entry is for a missing cell
+        place = np.full(numbering.cells + 1, -1)
         place[list(numbering.classes)] = np.arange(len(numbering.classes))
         own = np.arange(len(x) - features.n_class, len(x))
         before = np.concatenate([place[label[:-1]], [len(numbering.classes)], place[part]])
@@ -70,7 +71,7 @@ def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams
 
 
 def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> Numbers:
-    """For each part of a model's labels, its new Y + j; -1 if no part has that name."""
+    """The new Y + j of each part of a model's labels; -1 if no part has that name."""
     place = {} if new is None else {name: n_labels + j for j, name in enumerate(new.names)}
     return np.array([] if old is None else [place.get(name, -1) for name in old.names], dtype=np.int64)
 

@@ -11,14 +11,14 @@ Solvers slow down near the optimum, and r is unreliable after a fast start, so t
 At the end of nine default runs, the estimate was 4 to 11 times the true distance (benchmarks/record/defaults.md).
 
 An estimate from gains cannot see directions in which a solver makes no progress; the certified gap can. Therefore, the
-larger the gap, the smaller the estimate has to be. If `target` is the requested distance, a run stops when
+larger the gap, the smaller the estimate must be. If `target` is the requested distance, a run stops when
 
     remaining distance <= target / max(1, gap / target)^doubt
 
 `doubt` is 3/4 for `auto`, whose curvature leaves few such directions, and 3/2 for the other solvers that learn
 curvature from their steps. It is infinite for stochastic solvers and for `fista`, which uses one step length for all
 directions. The direction with the largest curvature determines this length; in all other directions steps are short, so
-gains are small, however far away the optimum is.
+gains are small even if the optimum is far away.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from math import inf
 
 from sparsecrf.defaults import TOL
 
-_SHARE, _FEWEST = 5, 5  # the window m: a fifth of all iterations, but at least 5
+_SHARE, _FEWEST = 5, 5  # the window m is a fifth of all iterations, but at least 5
 _CAUTION = 2.0  # factor on the remaining distance
 DOUBT = 1.5  #: default doubt of a solver
-_LEAST_SUM = 2.0  # minimum of further gains, in units of the gain of the last window
+_LEAST_SUM = 2.0  # minimum of the estimated further gains, in units of the gain of the last window
 
 
 @dataclass(frozen=True)

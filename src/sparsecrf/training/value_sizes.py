@@ -2,7 +2,7 @@
 
 A penalty acts on weights. An attribute with values of the order of v needs weights of the order of 1 / v, so the same
 penalty suppresses attributes with small values and hardly affects those with large ones. Solvers take the magnitudes
-into account (`TrainingData.units`); scaling for the penalty is the user's choice.
+into account (`TrainingData.units`); whether to scale values for the penalty is the user's choice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sparsecrf.shards.dataset import Dataset
 from sparsecrf.shards.oracle import ShardedOracle
 from sparsecrf.warn import warn_caller
 
-_FAR_APART = 1000.0  # the largest size over the smallest
+_FAR_APART = 1000.0  # warn if the largest size divided by the smallest exceeds this
 
 
 class ScaleWarning(UserWarning):
-    """Attributes have values of widely different sizes."""
+    """Issued when attributes have values of widely different sizes."""
 
 
 def remark_on_sizes(data: Dataset) -> str | None:

@@ -221,7 +221,7 @@ def audit(
     """
     crf = CRF(**parameters)
     crf._check_one_fit()
-    penalties_of(crf.rho1, crf.rho2)  # raises for penalties that need a search
+    penalties_of(crf.rho1, crf.rho2)  # rejects penalties that need a search
     data = crf._encoded(X, y, None, lengths, sentences)
     options = {**crf._options_for(data), "rho1": crf.rho1}
     seed = options.pop("seed")

@@ -14,7 +14,7 @@ from sparsecrf.tables import counted
 class Suspect(NamedTuple):
     """A given label of a token or a span, with its score."""
 
-    sequence: int  #: from 0
+    sequence: int  #: counted from 0
     token: int  #: counted from 0; for a span, its first token
     end: int  #: the token after the last one
     label: Any  #: the given label; for a span, its type
@@ -54,5 +54,5 @@ class Audit:
 
 
 def ranked(suspects: list[Suspect]) -> list[Suspect]:
-    """By decreasing score; ties in the order of the data."""
+    """Sort by decreasing score, and ties by position in the data."""
     return sorted(suspects, key=lambda s: (-s.score, s.sequence, s.token, s.end))

@@ -35,8 +35,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """sklearn-crfsuite's CRF, trained by `sparsecrf`. Parameters are as for `Trainer`; None means the default.
 
     With `model_filename`, `fit` also writes the model there, and an unfitted estimator loads it from there, in the
-    format of this package or of CRFsuite. Otherwise the model is kept in memory, and a file is created only on request:
-    `modelfile.name` (`keep_tempfiles`: keep it when the estimator is deleted).
+    format of this package or of CRFsuite. Otherwise the model is kept in memory, and a file is created only when
+    `modelfile.name` is read; with `keep_tempfiles`, it is kept when the estimator is deleted.
     """
 
     # Parameters that do not exist in CRFsuite.
@@ -176,7 +176,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def model_(self) -> Model | None:
-        """The model, for features that sklearn-crfsuite lacks (n-best, constraints), or to save it."""
+        """The model. Use it to save the model, or for features that sklearn-crfsuite lacks (n-best, constraints)."""
         return None if self.tagger_ is None else self.tagger_.model
 
     @property

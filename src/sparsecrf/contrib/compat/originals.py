@@ -12,7 +12,7 @@ from typing import Any
 
 from sparsecrf.contrib import compat
 
-#: The original packages, and the names of theirs that `compat` provides.
+#: The original packages, and which of their names `compat` provides.
 _PACKAGES = {
     "pycrfsuite": ("BaseTrainer", "CRFSUITE_VERSION", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"),
     "sklearn_crfsuite": ("CRF",),

@@ -140,7 +140,7 @@ class Settings:
     #: 10 % more iterations.
     delta_share: float
     max_iter: int | None
-    tol: float  #: tolerance, as for `fit`
+    tol: float  #: tolerance of the stopping rule of `fit`
     period: int
     delta: float
 

@@ -188,7 +188,7 @@ class Tagger:
         try:
             found = self._model.label_each([xseq], self._model.labels)[0]
         except InputError:
-            return None  # bytes, or an error that names them
+            return None  # the items are bytes, or invalid; building the corpus reads them or raises a clear error
         self._chain = self._corpus = self._marginals = None
         self._items = list(xseq)
         return found
@@ -245,7 +245,7 @@ class Tagger:
         features, weights = model.features, model.w.tolist()
         x, y = features.unigram_attribute.tolist(), features.unigram_label.tolist()
         states = {(names[a], labels[b]): w for a, b, w in zip(x, y, weights, strict=False) if w != 0}
-        matrix = model.transitions()[:-1]  # without the start, which CRFsuite does not have
+        matrix = model.transitions()[:-1]  # without the start label, which CRFsuite does not have
         pairs = {(labels[a], labels[b]): float(matrix[a, b]) for a, b in zip(*matrix.nonzero(), strict=True)}
         attributes = dict.fromkeys(name for name, _ in states)
         header = header_of(labels, list(attributes), len(states), len(pairs))

@@ -47,7 +47,7 @@ def attach_template(
 
 
 def _check(names: Iterable[str], lines: list[Line], *, has_transitions: bool) -> None:
-    """Raise for attributes and transitions that no line generates."""
+    """Reject attributes and transitions that no line generates."""
     if has_transitions and not any(line.text == "B" for line in lines):
         raise InputError("template: expected a B line, because the model contains transitions, found none")
     patterns = [line.pattern for line in lines if line.text[0] == "U"]

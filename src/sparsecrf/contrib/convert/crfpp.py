@@ -75,7 +75,7 @@ def model_of(
 
 
 def fits(attribute: str, first: int, Y: int, n: int) -> bool:
-    """Whether this is an attribute whose weights, the first with this number, are among n weights."""
+    """Whether this is an attribute whose weights, which begin at this number, all lie among n weights."""
     return attribute[:1] in ("U", "B") and first + _size(attribute, Y) <= n
 
 
@@ -151,7 +151,7 @@ def to_text(model: Model, charset: Charset = UTF8_TEXT) -> bytes:
 
 
 def _check_macros(lines: list[Line]) -> None:
-    """Raise for macros that CRF++ does not support."""
+    """Reject macros that CRF++ does not support."""
     for line in lines:
         for macro in line.macros:
             if macro.letter != "x" or macro.absolute or abs(macro.row) > _FARTHEST_ROW:

@@ -7,9 +7,9 @@ The binary file (all numbers are little-endian; u4 is an unsigned 32-bit integer
                 u4 offsets of: features, labels, attributes, and of two tables, the features of each label and attribute
     features    "FEAT", u4 size of the chunk, u4 number; each u4 type, u4 source, u4 label, f8 weight.
                 Type 0: the source is an attribute; type 1: it is the previous label.
-    strings     labels and attributes, a chunk each: "CQDB", u4 size, u4 flags, u4 0x62445371, u4 number of strings,
+    strings     labels and attributes, one chunk each: "CQDB", u4 size, u4 flags, u4 0x62445371, u4 number of strings,
                 u4 offset of their table; there, by id, u4 offset of u4 id, u4 length, bytes, 0. Offsets are relative
-                to the chunk. A hash table, from strings to ids, is between them and the table.
+                to the chunk. A hash table from strings to ids lies between the strings and this table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sparsecrf.model.file import Parts
 HEADER = struct.Struct("<4sI4s9I")
 CQDB = struct.Struct("<4s5I")
 BYTE_ORDER = 0x62445371
-#: A feature, as a type of NumPy.
+#: The NumPy type of a feature.
 FEATURE = [("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")]
 _MOST_ARROWS = 100  # maximum number of arrows in a line of a dump
 
@@ -75,7 +75,7 @@ def from_dump(data: bytes, source: str) -> Model:
 
 
 def _names(lines: list[tuple[str, str]]) -> list[str]:
-    """`  12: name`, in order."""
+    """The names in lines of the form `  12: name`, in order."""
     names = []
     for k, (where, line) in enumerate(lines):
         number, found, name = line.partition(": ")
@@ -111,7 +111,7 @@ class Written(NamedTuple):
 
 
 def as_written(model: Model) -> Written:
-    """A model in the form of CRFsuite's files; raises for anything they cannot express."""
+    """A model in the form of CRFsuite's files; rejects anything that they cannot express."""
     small = with_pairs_only(model, "CRFsuite")
     matrix, Y = small.transitions(), len(small.labels)
     plain, names = set(small.plain_attributes()), small.vocabulary.attributes
@@ -198,7 +198,7 @@ def header_of(labels: Sequence[str], attributes: Sequence[str], n_states: int, n
 
 
 def _decimal(weight: float) -> str:
-    """All digits, without an exponent, which parsers of dumps do not expect."""
+    """The number with all digits, without an exponent, which parsers of dumps do not expect."""
     from decimal import Decimal
 
     text = f"{Decimal(repr(weight)):f}"

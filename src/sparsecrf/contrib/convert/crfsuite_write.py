@@ -2,7 +2,7 @@
 
 crfsuite.py describes the layout of the parts that it reads. For tagging, CRFsuite also needs:
 
-    strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 its slots.
+    strings     after the header of a chunk of strings, 256 pairs: u4 offset of a hash table (0: none), u4 slots.
                 A string with the hash h is in table h % 256, which has two slots for each of its strings: at slot
                 (h >> 8) % slots or, if that is taken, at the next free slot. A slot has u4 h and u4 offset of the
                 string.
@@ -40,7 +40,8 @@ def to_binary(model: Model | None) -> bytes:
     if at.size >= 2**32:
         raise InputError(f"CRFsuite model files are limited to 4 GB: expected a smaller model, found {at.size} bytes")
     size, *offsets = at
-    counts = (0, len(labels), len(attributes))  # CRFsuite stores the number of features only in their chunk
+    # the header omits the number of features; CRFsuite stores it only in their chunk
+    counts = (0, len(labels), len(attributes))
     header = HEADER.pack(b"lCRF", size, b"FOMC", 100, *counts, *offsets)
     chunk = struct.pack("<4sII", b"FEAT", 12 + features.nbytes, len(features)) + features.tobytes()
     content = b"".join([header, chunk, _strings(labels), _strings(attributes)])

@@ -27,7 +27,7 @@ class Tool:
     """The properties of another tool's models."""
 
     name: str
-    boundary: str  #: the name of its boundary cells, as in a recipe
+    boundary: str  #: the name of its boundary cells, spelled as in a recipe
     before: str  #: the cell before the first token
     unigram: str  #: first letter of lines that condition labels
     bigram: str  #: first letter of lines that condition pairs
@@ -87,7 +87,7 @@ def exported(model: Model, tool: Tool) -> Exported:
 
 
 def with_pairs_only(model: Model, tool: str) -> Model:
-    """The same model without label parts and zero weights. Raises for vectors and label n-grams longer than pairs."""
+    """The same model without label parts and zero weights. Rejects vectors and label n-grams longer than pairs."""
     if model.dense is not None:
         raise InputError(f"{tool} models cannot contain vectors, but this model does")
     small = model.without_parts().compacted()
@@ -97,7 +97,7 @@ def with_pairs_only(model: Model, tool: str) -> Model:
 
 
 def _check_letters(names: StringTable, attributes: Any, letters: str, what: str) -> None:
-    """Raise for an attribute that no template line can generate. The first letter of an attribute determines what it
+    """Reject an attribute that no template line can generate. The first letter of an attribute determines what it
     conditions."""
     for x in dict.fromkeys(attributes.tolist()):
         if names[x][:1] not in tuple(letters):
@@ -133,7 +133,7 @@ class _Ids:
 
 
 def _check_template(template: Template, lines: list[Line], tool: Tool) -> None:
-    """Raise for template lines that the tool does not support or reads differently."""
+    """Reject template lines that the tool does not support or reads differently."""
     if line := _first(lines, lambda macro: macro.is_of_words):
         raise InputError(
             f"template: {tool.name} does not support functions of words; expected only %x, %t and %m, found "

@@ -2,7 +2,7 @@
 
 These tools do not use a start label, and neither do the converted models. Names of attributes do not change: models of
 CRF++ and Wapiti keep their template, which generates the attributes from the columns. These tools treat names as bytes.
-`encoding` determines how names are decoded, or that they stay bytes (files/charset.py); the model stores the encoding.
+`encoding` determines whether names are decoded, and how (files/charset.py); the model stores the encoding.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ def _for_files(model: Model, charset: Charset) -> Model:
 
 
 def write_crfsuite(model: Model, path: File) -> None:
-    """Write a model as `crfsuite dump` would, with all digits. Bigram weights other than plain transitions, and weights
-    after the start, are an error, since CRFsuite does not support them.
+    """Write a model as `crfsuite dump` would, with all digits. Reject bigram weights other than plain transitions, and
+    weights after the start label, since CRFsuite does not support them.
     """
     write_atomically(path, crfsuite.to_dump(model).encode())
 
 
 def write_crfsuite_binary(model: Model, path: File) -> None:
-    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. Raise for models that
-    CRFsuite cannot express, as in `write_crfsuite`.
+    """Write a model as CRFsuite's own file, which python-crfsuite and `crfsuite tag` open. Reject models that CRFsuite
+    cannot express, as `write_crfsuite` does.
     """
     write_atomically(path, crfsuite_write.to_binary(model))
 
 
 def write_wapiti(model: Model, path: File) -> None:
-    """Write a model file of Wapiti. Raise for models that Wapiti cannot express."""
+    """Write a model file of Wapiti. Reject models that Wapiti cannot express."""
     write_atomically(path, wapiti.to_model(model, charset_for(model, None)))
 
 
 def write_crfpp(model: Model, path: File) -> None:
-    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. Raise for models that CRF++ cannot
+    """Write a text model of CRF++, which `crf_learn -C` converts to a binary one. Reject models that CRF++ cannot
     express."""
     write_atomically(path, crfpp.to_text(model, charset_for(model, None)))
 

@@ -6,7 +6,7 @@ The model file is text, except for names, which may be arbitrary bytes:
     #rdr#P/C/U             P lines of the template; U not 0: names of attributes have a u that the data lacks
     LENGTH:line,           each of them
     #qrk#Y  LENGTH:name,   labels, by id
-    #qrk#X  LENGTH:name,   attributes, by id; the first letter says what they condition: u labels, b pairs, * both
+    #qrk#X  LENGTH:name,   attributes, by id; the first letter determines what they condition: u labels, b pairs, * both
     K=WEIGHT               weight number K, as C writes it: %a (0x1.8p+0), in other versions %le or %f (1.5e+00, 1.5)
 
 Weights are numbered attribute by attribute: first Y weights of labels (u, *), then Y * Y weights of pairs, previous
@@ -44,7 +44,7 @@ class _Reader:
         return InputError(f"{self.source}: expected {expected} at byte {self.at}, found {found!r}")
 
     def line(self, pattern: bytes, expected: str) -> list[int]:
-        """Read a line with this pattern. Returns the numbers in it."""
+        """Read a line that matches this pattern, and return the numbers in it."""
         match = re.compile(pattern + rb"\n").match(self.data, self.at)
         if match is None:
             raise self.fail(expected)
@@ -129,14 +129,14 @@ def _weights(file: _Reader, n: int) -> tuple[Any, Any]:
 
 
 def _weight(text: str) -> float:
-    """Parse a number as written by C: hexadecimal only after 0x."""
+    """Parse a number as written by C: it is hexadecimal only after 0x."""
     if "_" in text:  # Python would allow underscores
         raise ValueError(text)
     return float.fromhex(text) if "x" in text.lower() else float(text)
 
 
 def _template(lines: list[str], source: str, charset: Charset) -> Template | None:
-    """The template; None if there are no lines, since the data then contain the attributes themselves."""
+    """The template; None if it has no lines, which means that the data contain the attributes themselves."""
     if not lines:
         return None
     template = Template("".join(f"{line}\n" for line in lines), "wapiti", f"{source}: template", bytes=True)

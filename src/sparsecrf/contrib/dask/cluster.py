@@ -30,12 +30,12 @@ _LOOK_EVERY = 1.0  # seconds between checks while waiting
 _RECONNECT = 30.0  # seconds for a client to reconnect to its scheduler
 
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
-#: The timeouts of the system and of asyncio; the same class since Python 3.11.
+#: The timeout errors of the system and of asyncio, which are the same class since Python 3.11.
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)
 
 
 class ClusterError(ConnectionError):
-    """The cluster does not answer, or has lost its data."""
+    """Raised when the cluster does not answer, or has lost its data."""
 
 
 class Cluster:
@@ -86,7 +86,7 @@ class Cluster:
         return merge_tree(partial(self.submit, merge), tasks)
 
     def result(self, last: Future, tasks: Sequence[Future] = ()) -> Any:
-        """The result of `last`, which depends on `tasks`. Keep waiting as long as further tasks finish."""
+        """The result of `last`, which depends on `tasks`. The wait continues as long as tasks keep finishing."""
         try:
             self._wait(last, tasks)
             self.lost.raise_again()

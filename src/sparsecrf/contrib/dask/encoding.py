@@ -56,7 +56,7 @@ def encode(
         release([shared, merged, *told, *partitions])
     template = recipe.lines
     if files:
-        n_columns = max(0, n_columns - 1)  # without the label
+        n_columns = max(0, n_columns - 1)  # number of columns without the label
         template = recipe.reader.template_for(template, n_columns)
     return Dataset(vocabulary, shards, recipe, template, n_columns, n_features, LabelNames(kind))
 

@@ -30,8 +30,8 @@ from sparsecrf.training.choices import check_options
 class DaskCRF(TrainingCRF):
     """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
 
-    X and y are Dask bags, or lists of partitions (lists, delayed objects or futures), of sequences as for `CRF`. The
-    parameters in the signature, and the attributes, are those of `CRF`, with these differences.
+    X and y are Dask bags, or lists of partitions (lists, delayed objects or futures). They contain sequences as for
+    `CRF`. The parameters in the signature, and the attributes, are those of `CRF`, with these differences.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class DaskCRF(TrainingCRF):
         dev: tuple[Any, Any] | None = None,
         init_model: Model | None = None,
     ) -> DaskCRF:
-        """Train. `dev`, other (X, y) in memory, is labelled at every iteration. See `CRF.fit`."""
+        """Train, as `CRF.fit` does. `dev` is held-out data (X, y) in memory, which are labelled at every iteration."""
         if y is None:
             raise InputError("y: expected the labels of X, found None")
         init = init_model

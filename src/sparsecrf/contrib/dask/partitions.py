@@ -34,8 +34,8 @@ class Names(NamedTuple):
     labels: StringTable
     attributes: StringTable
     kind: type[str] | type[int] | type[bool] | None  #: type of the labels
-    n_columns: int  #: columns of a line, including the label, or of a row of columns; 0 if none
-    n_features: int | None  #: columns of every matrix
+    n_columns: int  #: number of columns of a line, including the label, or of a row of columns; 0 if there are none
+    n_features: int | None  #: number of columns of every matrix
     partition: int  #: the first partition with these properties
     of_files: bool = False  #: whether columns are compared later, when lines are encoded and line numbers are known
 
@@ -73,7 +73,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class File:
-    """A file or a part of one, read on the worker. `url`: a path, or anything that fsspec opens."""
+    """A file, or a part of one, that the worker reads. `url`: a path, or anything that fsspec opens."""
 
     url: str
     begin: int = 0

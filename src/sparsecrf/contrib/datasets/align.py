@@ -26,12 +26,12 @@ from sparsecrf._core import InputError
 
 SILENT = "_"  #: the label of a letter that makes no phoneme
 JOIN = "+"  #: between the two phonemes of a label; a space would end the column of a file
-MOST = 2  #: phonemes that one letter can make
+MOST = 2  #: maximum number of phonemes that one letter can make
 
 #: The starting point of EM: the probability of all chunks with a given length. Chunks of one phoneme are the rule.
 _START = (0.25, 0.74, 0.01)
-#: The share of that starting point in the mixture used for aligning, since new words may need chunks that EM has not
-#: seen.
+#: The share of this starting point in the mixture that is used for aligning, since new words may need chunks that EM
+#: has not seen.
 _UNSEEN = 1e-6
 
 Floats = NDArray[np.float64]
@@ -133,9 +133,9 @@ class Aligner:
 class _Batch:
     """Words of n letters and m phonemes each: Python loops over letters, NumPy loops over words and positions.
 
-    alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: that the remaining
-    letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t, i] the
-    theta of letter t + 1 and the chunk of length l after the first i phonemes,
+    alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: probability that the
+    remaining letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t,
+    i] the theta of letter t + 1 and the chunk of length l after the first i phonemes,
 
         alpha[t + 1, i + l] += alpha[t, i] s_l[t, i]        beta[t, i] += s_l[t, i] beta[t + 1, i + l]
     """

@@ -12,11 +12,11 @@ from sparsecrf.contrib.datasets.align import Aligner, Word, alignable
 
 #: Labels that occur in fewer words are alignment errors, mostly from spelled-out abbreviations.
 RARE = 10
-_EM_WORDS = 20_000  # enough to learn the alignment; aligning the remaining words is quick
+_EM_WORDS = 20_000  # number of words from which the alignment is learned; aligning the remaining words is quick
 _SPLIT = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 _ENTRY = re.compile(r"(?P<word>[^\s#]+) +(?P<phonemes>[A-Z0-2 ]+?)\s*(#.*)?")
-_PLAIN = re.compile(r"[a-z]{2,}")  # no digits, apostrophes, full stops; `word(2)` is another pronunciation
+_PLAIN = re.compile(r"[a-z]{2,}")  # no digits, apostrophes or full stops; `word(2)` would be another pronunciation
 
 
 def parse(text: str) -> list[Word]:

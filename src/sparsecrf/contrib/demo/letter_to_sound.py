@@ -38,7 +38,7 @@ from sparsecrf.path import PathWarning, one_standard_error, path
 #: Every fit of the path uses the default tolerance, so that it has as many weights as the model from `fit`.
 PATH_OPTIONS: dict[str, Any] = {"n_rho": 14, "rho2": 0.01}
 
-#: Words that are in no dictionary.
+#: Words that no dictionary contains.
 INVENTED = ("frabjous", "slithy", "vorpal", "snickersnack", "gardish", "plonkation", "quivelry")
 
 NEXT = {
@@ -60,7 +60,7 @@ def run(n_words: int, seed: int, folder: FilePath) -> None:
     corpus = task.train.encode(vocabulary, grow=True)
     dev = task.dev.encode(vocabulary)
     with path_progress(PATH_OPTIONS["n_rho"]) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # rho1 of the best fit; the chosen one is sparser
+        warnings.simplefilter("ignore", PathWarning)  # rho1 of the fit with the lowest error; the chosen fit is sparser
         found = path(corpus, dev=dev, callback=callback, **PATH_OPTIONS)
     if found[-1].stopped_by == "interrupt":
         raise KeyboardInterrupt

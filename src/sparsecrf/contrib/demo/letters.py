@@ -13,9 +13,9 @@ from sparsecrf.contrib.datasets.cmudict import RARE, usual
 from sparsecrf.encoding.vocabulary import Vocabulary
 from sparsecrf.model import Model
 
-WINDOW = 4  # letters on each side
+WINDOW = 4  # number of letters on each side
 LONGEST = 4  # length of the longest n-gram
-HELD_OUT = 1000  # words each for dev and test
+HELD_OUT = 1000  # number of dev words, and of test words
 EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # with zero, one and two sounds per letter
 
 
@@ -86,7 +86,7 @@ class Task:
     train: Part  #: without the few words that need a rare label
     dev: Part
     test: Part
-    examples: Part  #: a few words to look at
+    examples: Part  #: a few words to show
     log_likelihoods: list[float]  #: log-likelihoods of EM on the training words
 
 

@@ -67,7 +67,7 @@ def what_next(commands: Mapping[str, str]) -> Panel:
 
 @contextmanager
 def path_progress(n_rho: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yields the callback for the fits of a path of `n_rho` values of rho1; each fit begins with iteration 0."""
+    """Yields a callback that shows the progress of a path of `n_rho` fits; each fit begins with iteration 0."""
     with progress("path", n_rho) as advance:
 
         def callback(record: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Explanations in a notebook: HTML that needs no script and no style sheet, and suits light and dark pages.
+"""Explanations for notebooks, in HTML without scripts or style sheets that suits light and dark pages.
 
 Text keeps the colour of the page; translucent backgrounds show sign and size: blue for evidence for a label, orange for
 evidence against it. Every name is escaped, because labels and attributes come from data.
@@ -18,7 +18,7 @@ from sparsecrf.tables import counted
 
 _FOR, _AGAINST = "38,132,214", "230,126,20"  # red, green, blue
 _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
-_MOST_LABELS = 30  # labels of a transition matrix that is easy to read
+_MOST_LABELS = 30  # maximum number of labels for which a transition matrix is easy to read
 _MOST_TEMPLATES = 15
 _OPEN_LABELS = 12  # further tables are folded
 

@@ -1,4 +1,4 @@
-"""The label strings with weights in a model: their lengths, and the longest strings."""
+"""The lengths of the label strings that have weights in a model, and the longest of these strings."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ LongerWeights: TypeAlias = tuple[int, tuple[int, ...], float, FloatArray]
 def with_dense(corpus: Corpus) -> dict[str, Any]:
     """The arrays of a corpus; dense columns become attributes of its unigram lists."""
     arrays = corpus.__getstate__()
-    known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # columns with an attribute
+    known = np.flatnonzero(arrays["dense_attributes"] >= 0)  # dense columns that have an attribute
     own, values = arrays["dense_attributes"][known].astype(np.int32), arrays["dense"][:, known].astype(np.float64)
     ptr = arrays["unigram_ptr"]
-    ends = ptr[1:].repeat(len(known))  # dense columns of a position follow its other attributes
+    ends = ptr[1:].repeat(len(known))  # the dense columns of a position come after its other attributes
     arrays["unigram_id"] = np.insert(arrays["unigram_id"], ends, np.tile(own, corpus.n_tokens))
     arrays["unigram_value"] = np.insert(arrays["unigram_value"], ends, values.reshape(-1))
     arrays["unigram_ptr"] = ptr + len(known) * np.arange(len(ptr))

@@ -68,7 +68,7 @@ class ModelExplanation:
 
     @lazy
     def weights(self) -> dict[str, list[Weight]]:
-        """The weights of single labels and of parts, by label or part, the largest first: at most `top` for each."""
+        """The weights of single labels and of parts, by label or part: at most `top` for each, the largest first."""
         own = zip(self._table.label_names, self._table.where(self._table.previous < 0).by_label(), strict=True)
         return {name: table.top(self.top) for name, table in own if self.label in (None, name)}
 

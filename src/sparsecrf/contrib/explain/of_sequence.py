@@ -146,7 +146,7 @@ def _longer(found: list[LongerWeights], attributes: StringTable, names: list[str
 def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDArray[np.float64]:
     """[T, Y]: at each position, the score of the best path through the label of `path` and, stored under one other
     label, the score of the best path through any other label; -inf elsewhere. This function is for models with label
-    n-grams; it takes two searches for each position."""
+    n-grams; it runs two searches for each position."""
     T, Y = len(path), len(model.labels)
     best = np.full((T, Y), -np.inf)
     for t, y in enumerate(path.tolist()):

@@ -31,10 +31,10 @@ class TokenExplanation:
     text: str  #: name of the token: its text, its first column or attribute; for a matrix, its row
     label: str
     previous: str  #: the previous label of the path; START at the first position
-    probability: float  #: P(label here), whatever the other labels are
+    probability: float  #: marginal probability of the label
     runner_up: str | None  #: the most probable other label; None if the model has one label only
-    margin: float  #: log P(label here) / P(runner-up here); negative if the runner-up is more probable
-    path_margin: float  #: best score of a path with this label here, minus the best score with another label
+    margin: float  #: log of the label's marginal probability over the runner-up's; negative if the latter is larger
+    path_margin: float  #: best score of a path with this label at this position, minus the best with another
     attributes: list[str]  #: [n] attributes of the position that occur in the model, each once
     values: NDArray[np.float64]  #: [n]
     mu: NDArray[np.float64]  #: [n, Y] their weights for each label

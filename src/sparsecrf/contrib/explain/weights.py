@@ -119,7 +119,7 @@ def _id_of(what: str, name: str, table: StringTable) -> int:
 
 
 def check_top(top: int | None) -> None:
-    """Raise for an invalid `top`."""
+    """Reject an invalid `top`."""
     if top is not None and (not isinstance(top, int) or top < 1):
         raise InputError(f"top: expected a positive integer, or None for all, found {top!r}")
 

@@ -57,7 +57,7 @@ class CalibrationDisplay(Display):
         n_bins: int = 10,
         strategy: str = "uniform",
     ) -> CalibrationDisplay:
-        """From true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
+        """Create a display from true labels and, for each sequence, float64[T, Y] with a column for each of `labels`.
 
         Bins are equally wide (`uniform`) or have about the same number of tokens (`quantile`). Tokens whose true label
         is None are left out; a token whose true label is not among `labels` always counts as wrong.
@@ -81,14 +81,14 @@ class CalibrationDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Iterable[Sequence[str | None]], **options: Any
     ) -> CalibrationDisplay:
-        """From the marginals of a fitted `CRF`."""
+        """Create a display from the marginals of a fitted `CRF`."""
         return cls.from_predictions(y, estimator.predict_marginals(X), estimator.classes_, **options)
 
     @classmethod
     def from_model(
         cls, model: Model, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str | None]], **options: Any
     ) -> CalibrationDisplay:
-        """From the marginals of a model."""
+        """Create a display from the marginals of a model."""
         return cls.from_predictions(y, probabilities(model, X), model.labels, **options)
 
     def plot(self, ax: Any = None) -> CalibrationDisplay:

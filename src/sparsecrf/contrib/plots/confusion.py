@@ -39,7 +39,7 @@ class ConfusionDisplay(Display):
         labels: Sequence[str] | None = None,
         top: int | None = None,
     ) -> ConfusionDisplay:
-        """From label sequences; tokens whose true label is None are left out.
+        """Create a display from label sequences; tokens whose true label is None are left out.
 
         Shows `labels`, or the `top` (default 20) labels that are involved in the most errors, sorted by name. All other
         labels share the last row and column. The cell where these cross counts all tokens whose gold and predicted

@@ -50,26 +50,26 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_fit(cls, fit: Fit | Mapping[str, Fit], *, optimum: float | None = None) -> ConvergenceDisplay:
-        """From a fit, or several by name."""
+        """Create a display from a fit, or several by name."""
         fits = fit if isinstance(fit, Mapping) else {"": fit}
         return cls({name: found.history for name, found in fits.items()}, optimum=optimum)
 
     @classmethod
     def from_history(cls, history: History, **options: Any) -> ConvergenceDisplay:
-        """From one run."""
+        """Create a display from one run."""
         return cls({"": history}, **options)
 
     @classmethod
     def from_log(
         cls, file: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]], **options: Any
     ) -> ConvergenceDisplay:
-        """From a file that `sparsecrf train --log` wrote, or several by name."""
+        """Create a display from a file that `sparsecrf train --log` wrote, or several by name."""
         files = file if isinstance(file, Mapping) else {"": file}
         return cls({name: _read_log(path) for name, path in files.items()}, **options)
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> ConvergenceDisplay:
-        """From a fitted `CRF`."""
+        """Create a display from a fitted `CRF`."""
         return cls.from_history(estimator.history_, **options)
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORMATS: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 DPI = 300  # resolution of .png files, and of large heat maps in other formats
 
-#: Use fixed identifiers, keep text as text, and embed TrueType fonts, since publishers refuse fonts of type 3.
+#: Use fixed identifiers, keep text as text, and embed TrueType fonts, since publishers reject Type 3 fonts.
 _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 
@@ -31,7 +31,7 @@ def check_matplotlib() -> None:
 
 
 def check_plot(file: str | os.PathLike[str]) -> None:
-    """Raise for a file that cannot be written, before training begins."""
+    """Reject a file that cannot be written, before training begins."""
     suffix = Path(file).suffix
     if suffix.lower() not in FORMATS:
         raise InputError(

@@ -1,4 +1,4 @@
-"""One function per plot: it makes the display, draws it and, if a file is named, writes it."""
+"""One function per plot: each makes the display, draws it and, if a file is named, writes it."""
 
 from __future__ import annotations
 

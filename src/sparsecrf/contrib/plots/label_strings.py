@@ -25,7 +25,8 @@ class LabelStringsDisplay(ModelDisplay):
 
     @classmethod
     def from_model(cls, model: Model, *, top: int | None = TOP) -> LabelStringsDisplay:
-        """From a model: the `top` longest strings (None means all); ties go to the largest sum of |w|."""
+        """Create a display of the `top` longest strings of a model (None means all); ties go to the largest sum of
+        |w|."""
         return cls(longest_strings(model, top), weights_by_length(model))
 
     def plot(self, ax: Any = None) -> LabelStringsDisplay:

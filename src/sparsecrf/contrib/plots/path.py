@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RHO = r"$\rho_1$"
-_NAMED = 8  # number of traces with a name
+_NAMED = 8  # maximum number of traces that are named in the plot
 
 
 class PathDisplay(Display):
@@ -73,7 +73,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
-        """From `sparsecrf.path.path` or `cross_validate`.
+        """Create a display from a result of `sparsecrf.path.path` or `cross_validate`.
 
         `traces`: number of weights to draw, the largest in absolute value anywhere on the path. `vocabulary`, which
         encoded the corpus, gives their names; a path of an estimator has its own vocabulary. For a search over both
@@ -113,8 +113,8 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> PathDisplay:
-        """From a fitted `CRFCV`: errors are 1 minus the scores. For a search over both penalties, the fits with the
-        chosen rho2 are drawn."""
+        """Create a display from a fitted `CRFCV`; errors are 1 minus the scores. For a search over both penalties, the
+        fits with the chosen rho2 are drawn."""
         line = estimator.rho2s_ == estimator.rho2_
         errors, spread = 100 * (1 - estimator.scores_[line]), 100 * estimator.standard_errors_[line]
         return cls(
@@ -163,7 +163,8 @@ class PathDisplay(Display):
 
     def _at_edge(self, k: int) -> bool:
         """Whether a choice is the first or the last of the path, so that a better one may lie beyond it."""
-        if self._best is not None:  # one of several rho2 is drawn, with few rho1; the search reports its own edges
+        # a search over both penalties reports its own edges; the plot shows only the few values of rho1 for one rho2
+        if self._best is not None:
             return self.edge is not None
         return len(self.rho1) > 1 and self.rho1[k] in (self.rho1.min(), self.rho1.max())
 

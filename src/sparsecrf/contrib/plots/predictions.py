@@ -13,7 +13,7 @@ _END: Any = object()
 
 
 def in_step(gold: Iterable[Sequence[str | None]], predicted: Iterable[Any]) -> Iterator[tuple[str | None, Any]]:
-    """The gold and predicted labels of all tokens; raises if the numbers or lengths of sequences differ."""
+    """The gold and predicted labels of all tokens; the numbers and lengths of sequences must agree."""
     for i, (ys, zs) in enumerate(zip_longest(gold, predicted, fillvalue=_END)):
         if ys is _END or zs is _END:
             more, fewer = ("predicted", "gold") if ys is _END else ("gold", "predicted")

@@ -49,8 +49,8 @@ class TradeoffDisplay(Display):
         quantity: str = "error",
         baselines: Mapping[str, float] | None = None,
     ) -> TradeoffDisplay:
-        """From a path, or several by name. `quantity`: `error`, or `time`, the training time of each fit, which starts
-        from the previous one.
+        """Create a display from a path, or several by name. `quantity`: `error`, or `time`, the training time of each
+        fit, which starts from the previous one.
         """
         if quantity not in QUANTITIES:
             raise InputError(f"quantity: expected one of {', '.join(QUANTITIES)}, found {quantity!r}")

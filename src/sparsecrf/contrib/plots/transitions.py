@@ -35,7 +35,7 @@ class TransitionsDisplay(ModelDisplay):
 
     @classmethod
     def from_model(cls, model: Model, *, labels: Sequence[str] | None = None) -> TransitionsDisplay:
-        """From a model; `labels` selects some labels and sets their order."""
+        """Create a display from a model; `labels` selects some labels and sets their order."""
         start, Y = model.vocabulary.start, len(model.labels)
         unknown = [name for name in labels or [] if name not in model.labels]
         if unknown:

@@ -45,8 +45,8 @@ class WeightsDisplay(ModelDisplay):
         top: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> WeightsDisplay:
-        """For the named attributes, in that order; or for the attributes of one `line` of the template, sorted by name;
-        or for all attributes.
+        """Create a display for the named attributes, in that order; or for the attributes of one `line` of the
+        template, sorted by name; or for all attributes.
 
         `line` is the line itself (`*:%x[0,0]`) or the prefix of its attributes (`*:`, and `word:` for tokens that are
         mappings). `top` keeps the attributes with the largest sum of absolute weights, the largest first. If neither

@@ -48,7 +48,7 @@ def model_data(model: Model, name: str, max_weights: int, names: Names) -> dict[
 
 def _weights(model: Model, limit: int, names: Names) -> dict[str, Any]:
     """The largest weights, as columns: attribute, previous label (-1: none; Y: the start; above Y, an index into
-    `histories`, of which the first `classes` are classes of labels), label (Y or more for a part), weight."""
+    `histories`, whose first `classes` entries are classes of labels), label (Y or more for a part), weight."""
     table = WeightTable.of(model)
     kept = table.where(np.arange(min(limit, len(table))))
     # Numbers of attributes in the page, in order of first use.

@@ -31,9 +31,9 @@ _CONFUSIONS = 15
 class Sentence:
     """One sequence of the file."""
 
-    number: int  #: from 1
-    tokens: list[Any]  #: as for Model.encode
-    gold: list[str]  #: the predicted label if the gold label is unknown
+    number: int  #: counted from 1
+    tokens: list[Any]  #: in the form that Model.encode accepts
+    gold: list[str]  #: the predicted label where the gold label is unknown
 
 
 def sentence_data(

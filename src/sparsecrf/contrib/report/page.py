@@ -17,7 +17,7 @@ from sparsecrf.contrib.report.trial import trial_data
 from sparsecrf.files.text import Source
 from sparsecrf.model import Model
 
-#: In order of dependency.
+#: The scripts, each after those that it depends on.
 SCRIPTS = (
     "base",
     "theme",
@@ -69,7 +69,7 @@ def make_report(
     if trial:
         content["try"] = trial_data(model, example or "")
     scripts = (*SCRIPTS[:-1], *TRIAL_SCRIPTS, SCRIPTS[-1]) if trial else SCRIPTS
-    # Allows compiling WebAssembly, but not running text as code.
+    # A policy that allows compiling WebAssembly, but not running text as code.
     return page_of("page.html", content, scripts, compiles=trial)[0]
 
 

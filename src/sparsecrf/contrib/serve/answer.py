@@ -18,7 +18,7 @@ from sparsecrf.model.calibration import SEQUENCES
 from sparsecrf.model.format import FORMAT
 from sparsecrf.model.limits import constraints_by_name
 
-_BLOCK_TOKENS = 2_000  # tokens labelled between two checks of the clock
+_BLOCK_TOKENS = 2_000  # number of tokens labelled between two checks of the clock
 
 
 def answer(model: Model, name: str, request: LabelRequest, limits: Limits, deadline: float) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class _Clock:
 
 
 def check_input(model: Model, request: LabelRequest) -> None:
-    """Raise if the sentences are not in a form that the model reads."""
+    """Reject sentences that are not in a form that the model reads."""
     if request.kind not in inputs_of(model):
         takes = " or ".join(inputs_of(model))
         raise wrong(f"{takes} for this model", request.kind, "the request", _instead(model))
@@ -197,7 +197,7 @@ def _instead(model: Model) -> str:
 
 
 def _check_size(model: Model, request: LabelRequest, limits: Limits) -> None:
-    """Raise if the answer would be too large."""
+    """Reject a request whose answer would be too large."""
     sets = 0 if request.coverage is None else MAX_SIZE
     numbers = request.n_tokens * (request.nbest + sets + request.marginals * len(model.labels))
     for what, found, at_most in (

@@ -9,7 +9,7 @@ from typing import Any
 
 from sparsecrf._core import InputError
 
-# A sequence number, if any, is relative to a part of the request.
+# Any sequence number is relative to a part of the request, so it is not shown.
 _MESSAGE = re.compile(
     r"(?:(?:sequence \d+(?:, )?)?(?P<position>[^:]{0,80}): )?expected (?P<expected>.*?), found (?P<found>.*)", re.S
 )

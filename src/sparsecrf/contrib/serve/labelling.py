@@ -96,7 +96,7 @@ class Labelling:
         except _Gone:
             return
         except BaseException:
-            status = HTTPStatus.INTERNAL_SERVER_ERROR  # the caller answers and logs it
+            status = HTTPStatus.INTERNAL_SERVER_ERROR  # the caller answers the request and logs the error
             raise
         finally:
             metrics.in_flight -= 1

@@ -15,7 +15,7 @@ from sparsecrf.files.words import TOKENIZERS
 from sparsecrf.model.calibration import KINDS, SEQUENCES
 from sparsecrf.model.chunk_rules import SCHEMES
 
-#: Input forms of sentences, with examples of one and of two.
+#: The input forms of sentences, with an example of one sentence and an example of two.
 INPUTS = {
     "text": '"Ada went home."',
     "tokens": '["Ada", "went"]',

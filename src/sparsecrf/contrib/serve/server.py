@@ -76,7 +76,7 @@ class _Server(uvicorn.Server):
         say(f"serving at {self._address} (press Ctrl-C to stop)", quiet=self._quiet)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._ending:  # second signal
+        if self._ending:  # this is the second signal
             self.should_exit = self.force_exit = True
             return
         self._ending = True
@@ -89,7 +89,7 @@ class _Server(uvicorn.Server):
         """
         if self._ending and self._end_at is None:
             self.config.app.state.labelling.is_closing = True  # type: ignore[union-attr]
-            await asyncio.sleep(0)  # pending connections are accepted
+            await asyncio.sleep(0)  # runs once, so that pending connections are accepted
             for server in self.servers:
                 server.close()
             self._end_at = time.monotonic() + _DRAIN_S
@@ -150,7 +150,7 @@ def _listening(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)
         try:
-            if os.name == "posix":  # elsewhere this would let two servers share a port
+            if os.name == "posix":  # on other systems, this would let two servers share a port
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(where)
             made.listen(2048)

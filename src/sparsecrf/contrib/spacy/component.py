@@ -120,7 +120,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return SpanReader(self.model.labels).types
 
     def fit(self, docs: Iterable[Doc]) -> SparseCRF:
-        """Train on docs with entities, or tags. Tokens whose label is missing are summed over; docs without any label
+        """Train on docs with entities or tags. Tokens whose label is missing are summed over; docs without any label
         are left out."""
         X, y = [], []
         for doc in docs:
@@ -141,7 +141,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
             self.fit(docs)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Set the entities, or tags, of a doc."""
+        """Set the entities or tags of a doc."""
         try:
             self._annotate([doc])
         except Exception as error:
@@ -149,7 +149,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Set the entities, or tags, of docs. Each batch is labelled at once, on `n_jobs` threads."""
+        """Set the entities or tags of docs. Each batch is labelled at once, on `n_jobs` threads."""
         for batch in minibatch(stream, batch_size):
             docs = list(batch)
             try:
@@ -226,7 +226,8 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
-        """Write the model to a folder, which is created. `sparsecrf label` and `Model.load` can read the file in it."""
+        """Write the model to a folder, which is created if missing. `sparsecrf label` and `Model.load` can read the
+        file in it."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         if self.model is not None:

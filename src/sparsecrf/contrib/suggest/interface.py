@@ -64,7 +64,7 @@ _BLOCK = 2000  # number of sequences whose marginals are in memory at a time
 class Suggestion(NamedTuple):
     """A sequence to annotate."""
 
-    sequence: int  #: its number in the pool, from 0
+    sequence: int  #: its number in the pool, counted from 0
     uncertainty: float  #: value of the chosen measure
 
 
@@ -110,7 +110,7 @@ def _without_vectors(model: Model, pool: list[Any]) -> Iterable[Any]:
 
 
 def check_options(n: int, by: str, diversity: float) -> None:
-    """Raise for invalid values."""
+    """Reject invalid values."""
     if n < 1:
         raise InputError(f"n: expected a number of at least 1, found {n}")
     if by not in MEASURES:

@@ -20,7 +20,7 @@ class Pooled(NamedTuple):
     """A sequence of a pool."""
 
     text: bytes  #: the original text, in the encoding of the file
-    tokens: list[Any]  #: as for `Model.encode`
+    tokens: list[Any]  #: in the form that `Model.encode` accepts
 
 
 def read_pool(

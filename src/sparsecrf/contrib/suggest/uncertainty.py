@@ -51,7 +51,7 @@ def _sums(of_tokens: Floats, corpus: Corpus) -> Floats:
     return found
 
 
-#: By name.
+#: The measures by name.
 MEASURES: dict[str, Callable[[Chain, Corpus], Floats]] = {
     "confidence": confidence,
     "entropy": entropy,

@@ -26,7 +26,8 @@ class Layout(NamedTuple):
     """Settings for converting lines to attributes. Settings that are not given are inferred from the first lines."""
 
     template: Template | None = None  #: None if it is not known yet, or if the files contain attributes
-    n_columns: int = 0  #: columns of each line, including the label; 0 if it is not known yet, or without columns
+    #: number of columns of each line, including the label; 0 if it is not known yet, or if there are none
+    n_columns: int = 0
     ragged: bool = False  #: lines may have further columns between the template's columns and the label
     bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
 
@@ -53,27 +54,27 @@ class Format(ABC):
         return self
 
     def check_template(self, template: object | None, option: str) -> None:
-        """Raise for a template (or its file) that the format cannot use. `option` is the user's name for the
+        """Reject a template (or its file) that the format cannot use. `option` is the user's name for the
         template."""
         if template is not None and not self.takes_template:
             raise OptionError(f"{option}: not supported for {self.title} files, which contain attributes")
 
     def check_vectors(self, vectors: object | None, option: str) -> None:
-        """Raise for vectors of words that the format cannot use."""
+        """Reject word vectors that the format cannot use."""
         if vectors is not None and not self.takes_template:
             raise OptionError(
                 f"{option}: not supported for {self.title} files, which contain attributes instead of words"
             )
 
     def check_columns(self, ragged: bool, is_bytes: bool, prefix: str = "") -> None:
-        """Raise for settings that only column files support. `prefix`: the prefix of options in messages."""
+        """Reject settings that only column files support. `prefix`: the prefix of options in messages."""
         if ragged and not self.has_columns:
             raise OptionError(f"{prefix}ragged: expected column files, found {self.title} files")
         if is_bytes and not self.has_columns:
             raise OptionError(f"{prefix}encoding: expected text for {self.title} files, found bytes")
 
     def check_labels(self, labels: Iterable[str]) -> None:
-        """Raise for a label that these files cannot contain."""
+        """Reject a label that these files cannot contain."""
         for label in labels:
             if wrong := next((c for c in label if c in self.not_in_labels), None):
                 raise InputError(
@@ -152,7 +153,7 @@ class Format(ABC):
         return items_of(self.read_rows(source), template)
 
     def write(self, sequences: Iterable[Items], source: str) -> Iterator[str]:
-        """The lines of a file with these sequences. Raises for a sequence of `source` that the format cannot represent.
+        """The lines of a file with these sequences. Rejects sequences of `source` that the format cannot represent.
         The default implementation writes each attribute as a column."""
         return self.write_rows(rows_of(sequences, source), source)
 

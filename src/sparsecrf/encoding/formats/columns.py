@@ -65,7 +65,7 @@ class Columns(Format):
 
 
 def _only_one(piece: Piece, source: str, needed: int) -> str:
-    """The message about a file whose first line that is not blank has one column, but `needed` columns are expected."""
+    """The message about a file whose first nonblank line has one column, although `needed` columns are expected."""
     lines = enumerate(piece.data.split(b"\n"), piece.line)
     number, line = next((number, line) for number, line in lines if line.strip())
     looks = "; this looks like CSV" if b"," in line else ""

@@ -148,7 +148,7 @@ def _end_within(data: bytearray, looked_at: int) -> int:
 
 
 def _marks(data: bytes | bytearray, begin: int = 0) -> Iterator[int]:
-    """The offsets of documents, except in the first line. A document begins with a mark after a blank line."""
+    """The offsets at which documents begin, except the first line. A document begins with a mark after a blank line."""
     at = begin
     while (at := data.find(_MARK, at)) >= 0:
         line = data.rfind(b"\n", 0, at) + 1

@@ -92,7 +92,7 @@ def json_line(content: dict[str, Any]) -> str:
 
 
 def fail(where: str, field: str, expected: str, found: Any) -> NoReturn:
-    """Raise for an invalid field of a line."""
+    """Raise an error about an invalid field of a line."""
     raise InputError(f'{where}, "{field}": expected {expected}, found {json.dumps(found, ensure_ascii=False)[:60]}')
 
 

@@ -72,7 +72,8 @@ class Records(Format):
         return pieces(source, size, whole_lines) if self.one_line else super().pieces(source, size)
 
     def fit_columns(self, record: Record, n_columns: int, source: str) -> None:
-        """Fit the rows of a record to a model that was trained with `n_columns` columns, or raise."""
+        """Adapt the rows of a record to a model that was trained with `n_columns` columns; raise an error if they
+        cannot fit."""
 
     def sequences(self, piece: Piece) -> Iterator[Piece]:
         if not self.one_line:
@@ -105,7 +106,7 @@ class Records(Format):
         return (row[0] for record in self.records(piece, source, True) for row in record.rows)
 
     def _with_labels(self, piece: Piece, source: str) -> Iterator[Record]:
-        """The nonempty sequences. Raises for sequences without labels."""
+        """The nonempty sequences, all of which must have labels."""
         for record in self.records(piece, source, True):
             if not record.rows:
                 continue
@@ -122,7 +123,7 @@ class Records(Format):
             yield record.rows, [_known(label, record, name) for label in record.labels or ()]
 
     def labelled(self, source: Source) -> Iterator[Record]:
-        """The nonempty sequences of a file. Raises for sequences without labels."""
+        """The nonempty sequences of a file, all of which must have labels."""
         return chain.from_iterable(self._with_labels(piece, name_of(source)) for piece in self.pieces(source))
 
     def labels(self, source: Source, *, ragged: bool = False) -> Iterator[Sequence[str | None]]:
@@ -183,7 +184,7 @@ class RecordEncoder:
 
 
 def text_lines(piece: Piece, source: str) -> list[str]:
-    """The lines of a piece. Raises for bytes that are not UTF-8."""
+    """The lines of a piece, which must be UTF-8."""
     try:
         text = piece.data.decode()
     except UnicodeDecodeError as error:

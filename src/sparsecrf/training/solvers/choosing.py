@@ -20,7 +20,7 @@ from sparsecrf.training.solvers import dual
 _LABELS = 24  # maximum
 _LABELS_WITH_MORE_ATTRIBUTES = 36  # maximum with at least as many attributes per token as labels, or few tokens
 _FEW_TOKENS = 25_000
-_TOKENS = 300  # minimum: with fewer, training takes a fraction of a second
+_TOKENS = 300  # minimum; with fewer, training takes a fraction of a second anyway
 _BYTES = 2**30  # maximum memory
 _RHO2 = 0.03  # minimum
 _RATIO = 4.0  # maximum ratio of rho1 to rho2

@@ -103,10 +103,10 @@ class Dual:
         return self.certified[0]
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
-        """Nothing to do: all features are considered."""
+        """Do nothing, since all features are already considered."""
 
     def forget(self) -> None:
-        """Free the memory; no step follows."""
+        """Free the memory, since no step follows."""
         self.ascent = None
 
     def finish(self, known: WorkingSet, w: Floats) -> tuple[float, float]:

@@ -64,7 +64,7 @@ class Fista:
         return new
 
     def _from(self, at: Point) -> Point | None:
-        """The proximal step from a point; None if no step is short enough, or time is up."""
+        """The proximal step from a point; None if no step is short enough, or if time is up."""
         penalty = self.objective.penalty_on(at.known)
         square = penalty.metric(self.objective.units(at.known)) ** 2
         for trials in range(1, _TRIALS + 1):

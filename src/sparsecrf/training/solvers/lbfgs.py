@@ -16,7 +16,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.plain_lbfgs import PlainLbfgs
 from sparsecrf.training.solvers.solver import Point, Solver, SolverKind
 
-_INNER_ITERATIONS = 20  # iterations of one step: SciPy restarts its memory at each
+_INNER_ITERATIONS = 20  # number of iterations of one step; SciPy restarts its memory at each step
 
 
 def lbfgs(objective: Objective, memory: int = 10, plain: bool = False) -> Lbfgs | PlainLbfgs:
@@ -28,18 +28,18 @@ class Lbfgs(Solver):
     """Each step is a run of L-BFGS-B on the working set."""
 
     def __init__(self, objective: Objective, memory: int = 10) -> None:
-        from scipy.optimize import minimize  # before `fit` limits the threads of the libraries that are loaded
+        from scipy.optimize import minimize  # import SciPy before `fit` limits the threads of the loaded libraries
 
         self.objective, self.memory, self.minimize = objective, memory, minimize
         self.interrupted = False
 
     def step(self, point: Point) -> Point:
-        if self.interrupted:  # in the middle of a step, whose best point is kept
+        if self.interrupted:  # the interrupt came in the middle of the last step, whose best point was kept
             raise KeyboardInterrupt
         objective, known, n = self.objective, point.known, point.known.size
         best, penalty = point, objective.elastic_net_on(known)
         unit = objective.units(known)
-        rho1 = np.tile(np.broadcast_to(penalty.rho1_of / unit, n), 2)  # [2 K] for a, then for b
+        rho1 = np.tile(np.broadcast_to(penalty.rho1_of / unit, n), 2)  # [2 K] rho1 for a, then for b
         best_value = point.loss + penalty.value(point.w)
 
         def smooth(u: Floats) -> tuple[float, Floats]:

@@ -22,7 +22,7 @@ from sparsecrf.training.group_penalty import OnFeatures
 from sparsecrf.training.order_penalty import WeightedNet
 from sparsecrf.training.penalty import Penalty
 
-_FEW = 16  # sort the numbers if at most one in this many possible numbers occurs
+_FEW = 16  # the numbers are sorted if at most one in this many possible numbers occurs
 
 
 class Block(NamedTuple):
@@ -75,7 +75,7 @@ class LocalModel(NamedTuple):
 
     def with_block(self, block: Block) -> LocalModel:
         """B0 with the matrix of a block, and no curvature between the features of the block and other features."""
-        inside = np.append(block.row >= 0, False)  # the last entry is for "no parent"
+        inside = np.append(block.row >= 0, False)  # the last entry stands for "no parent"
         alone = inside[:-1] | inside[self.parent]
         parent, coupling = np.where(alone, np.int32(-1), self.parent), np.where(alone, 0.0, self.coupling)
         diagonal = self.diagonal.copy()

@@ -45,7 +45,7 @@ class Owlqn(WithPairs):
         return new
 
     def _inverse_hessian_times(self, v: Floats, unit: Floats | float) -> Floats:
-        """H v. Before the first pair it uses the fact that curvature grows with the square of the size of values."""
+        """H v. Before the first pair, H assumes that curvature grows with the square of the size of values."""
         first = partial(self.pairs.as_last, unit=unit)
         return self.pairs.inverse_times(v.copy(), first, threads=self.objective.threads)
 

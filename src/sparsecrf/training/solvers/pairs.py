@@ -11,7 +11,8 @@ from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.solver import Arrays
 
 _SPARE = 1  # spare rows for the next pairs
-_FEWEST, _MOST_NUMBERS = 6, 2**20  # a large working set keeps fewer pairs, but at least this many
+# minimum number of pairs, also for a large working set, which keeps fewer pairs than usual
+_FEWEST, _MOST_NUMBERS = 6, 2**20
 
 
 class _Rows:
@@ -37,7 +38,7 @@ class _Rows:
             kept = self.window.reshape(-1, len(row))
             if self.lent or len(self.room) < keep + 1:
                 self.room, self.lent = np.empty((keep + 1 + _SPARE, len(row))), False
-            for k in range(len(kept)):  # one by one, because source and target may overlap
+            for k in range(len(kept)):  # copy rows one by one, because source and target may overlap
                 self.room[k] = kept[k]
             self.first, self.end = 0, len(kept)
         self.room[self.end] = row

@@ -21,7 +21,7 @@ from sparsecrf.training.solvers.solver import Point
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
 _TRIALS = 20
-_FURTHER = 4.0  # while there is no upper end, t grows by at most this many times the last interval
+_FURTHER = 4.0  # while the interval has no upper end, t grows by at most this many times the last interval
 _INSIDE = 0.1  # share of an interval that a trial keeps away from its ends
 
 
@@ -90,7 +90,8 @@ class PlainLbfgs(WithPairs):
 
 
 def _further(before: _Trial, low: _Trial) -> float:
-    """The slope still points down at `low`: the larger of c and q, but at most a few interval widths away."""
+    """The next trial if the slope still points down at `low`: the larger of c and q, at most a few interval widths
+    away."""
     most = low.t + _FURTHER * (low.t - before.t)
     if low.slope <= before.slope:
         return most
@@ -98,7 +99,8 @@ def _further(before: _Trial, low: _Trial) -> float:
 
 
 def _between(low: _Trial, high: _Trial) -> float:
-    """The minimum lies between the trials: c if that is more cautious, otherwise q or the midpoint of both."""
+    """The next trial if the minimum lies between the trials: c if that is more cautious, otherwise q or their
+    midpoint."""
     c = _cubic(low, high, (low.t + high.t) / 2)
     if high.value > low.value:
         q = _parabola(low, high)

@@ -33,12 +33,13 @@ from sparsecrf.training.solvers.sgd import warm_up
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _SCALES = 0.3, 30.0  # how far the last step may scale B0
-_LEAST_SCALE_OF_NGRAMS = 1.0  # minimum with label n-grams: below it, a fifth of the steps must be shortened
-_EVERY_STEP, _EVERY = 8, 10  # h costs part of a pass: it is computed at each of the first 8 steps, then at every 10th
+_LEAST_SCALE_OF_NGRAMS = 1.0  # minimum with label n-grams; with a lower one, a fifth of the steps must be shortened
+# computing h takes part of a pass, so it is computed at each of the first 8 steps, then at every 10th
+_EVERY_STEP, _EVERY = 8, 10
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1
 _INNER_TOLERANCE = 0.1  # a tighter inner tolerance costs more and saves no steps
-_SMOOTH_MEMORY = 20  # number of pairs without an l1 term, when all weights are in the working set
+_SMOOTH_MEMORY = 20  # number of pairs without an l1 term; all weights are then in the working set
 _SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 _SHORTEST = 2.0**-20
 # The block of B0 contains at most _LARGEST_BLOCK features, and at most _BLOCK_PER_TOKEN times the square root of the
@@ -104,7 +105,7 @@ class Proximal:
         enough = n_tokens >= _LEAST_TOKENS and point.known.size >= _ENOUGH * n_tokens
         # Stochastic steps are only possible before label n-grams join, and do not support dense columns.
         enough = enough and point.known.feature_set.n_ngram == 0 and not len(self.objective.prepared.dense)
-        # They are not needed with a prior, which is a good starting point.
+        # Stochastic steps are not needed with a prior, which is a good starting point.
         enough = enough and self.objective.prior is None
         return enough and self.objective.in_this_process and not point.w.any()
 
@@ -143,14 +144,14 @@ class Proximal:
         model = LocalModel.at(known, point.g, h, ridge, unit, self.objective.threads)
         least = _LEAST_SCALE_OF_NGRAMS if known.feature_set.n_ngram else _SCALES[0]
         if self.objective.penalty.rho1 == 0:
-            del expected, h  # every vector is as long as the space, so keep as few as possible
+            del expected, h  # every vector is as long as the feature space, so keep as few as possible
             rho2, model = self.objective.penalty.rho2, self._rescaled(model, least)
             return _smooth_direction(model, point.g + rho2 * point.w, rho2, self.pairs, self.objective.threads)
         # Zero weights whose gradients are well within the bound stay at zero.
         penalty = self.objective.penalty_on(known)
         free = np.flatnonzero(penalty.movable(point.w, point.g, _FREE))
         due = self.steps in _RENEW_AT or (self.steps > 0 and self.steps % _RENEW_EVERY == 0)
-        # The number of features at the start of the run, since features that joined later have small counts.
+        # Use the number of features at the start of the run, since features that joined later have small counts.
         hopeful = np.count_nonzero(known.counts > self.objective.penalty.threshold)
         if due and (self.steps >= _SETTLED or hopeful >= _ENOUGH * self.objective.data.n_tokens):
             self._renew_block(point, free, h, ridge, unit)

@@ -30,8 +30,8 @@ _MORE_DAMPING, _LESS_DAMPING, _MOST_DAMPING = 4.0, 0.8, 1e9
 
 
 class Cd(Solver):
-    """One step is one sweep over the weights of the working set, one at a time. The damping of a block corrects
-    itself, so there is no need to forget it."""
+    """One step is one sweep over the weights of the working set, one at a time. The damping of a block corrects itself,
+    so it need not be reset."""
 
     coordinatewise = True
 
@@ -66,7 +66,7 @@ class Cd(Solver):
             if (w == point.w).all():
                 return point
             return Point(point.known, w, *objective.loss_grad(point.known, w))
-        except InputError:  # weights overflowed: as printed, a sweep can diverge; it is discarded
+        except InputError:  # weights overflowed, because a sweep as printed can diverge; discard it
             if self.as_printed is None:
                 raise
             return point
@@ -87,7 +87,7 @@ class Groupwise(Solver):
         self.objective = objective
         self.group = group
         self.damping = np.ones(int(self.group.max(initial=0)) + 1)
-        self.h: Floats | None = None  #: curvature at the last point
+        self.h: Floats | None = None  #: the curvature at the last point
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         self.h = None

@@ -17,8 +17,8 @@ restarts. The steps run in one thread, since each needs the weights of the previ
 
 `warm_up` is a start for `auto`: a few epochs replace many of its first steps. It computes eight gradients at a time at
 the same weights, on all threads. If the data are shards in this process, it visits one after the other, up to eight
-million tokens in total. If these shards contain n of the N sequences, an epoch consists of n steps, and the penalty of
-a step is still divided by N.
+million tokens in total. If these shards contain n of the N sequences, an epoch consists of n steps; the penalty of a
+step is still divided by N.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ EPOCHS = 50  #: maximum number of epochs if there is no other limit
 _DOUBT = math.inf  # doubt of estimates (`Stopping`): noisy steps say little about the remaining distance
 _DECAY = 0.3  # decay of the step size per epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
 _SAMPLE = 1000  # sequences on which a first step size is tried
-_MOST_PASSES = 10  # passes over a smaller sample
+_MOST_PASSES = 10  # number of passes over a smaller sample
 _FIRST_EXPONENT, _EXPONENTS = -6, 60  # exponents of the powers of two to try: the first and the largest
 # A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
 # Steps that are far too large lead to weights for which inference needs the log domain, which takes 30 times as long
 # with many labels.
 _CLEARLY = 1.1
 _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
-# With 16, smaller steps are chosen on CoNLL-2003, and two epochs end 14 % higher (benchmarks/NOTES.md).
+# With 16, smaller steps are chosen on CoNLL-2003, and the objective is 14 % higher after two epochs
+# (benchmarks/NOTES.md).
 _WARM_AT_ONCE = 8
 _WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 are dropped
 _WARM_TOKENS = 8_000_000  # for larger sharded data, use shards with about this many tokens in total
@@ -68,16 +69,16 @@ class _Stochastic(Solver):
         self.objective, self.seed, self.eta0 = objective, seed, eta0
         self.given = eta0  # None if the first step size is found by trial
         self.shards = self.chosen_shards()
-        self._only: Stepper | None = None  # stepper of the only shard, if there is only one
+        self._only: Stepper | None = None  # stepper of the only shard; None if there are several
         found = [self._over(k, _extent) for k in range(len(self.shards))]
         self.sizes = [n_steps for n_steps, _ in found]  # sizes of the shards, in sequences of weight above 0
         self.n = sum(self.sizes)  # steps of an epoch
         self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
-        self.longer_since: int | None = None  # label n-grams first joined before this epoch
+        self.longer_since: int | None = None  # the epoch before which label n-grams first joined
         self.before = 0  # number of steps of the current epoch over earlier shards
         self.u = 0.0  # cumulative penalty that a weight could have received
-        self.q: Floats | None = None  # penalty that each weight received, signed
+        self.q: Floats | None = None  # penalty that each weight received, with its sign
         self.joined: Numbers = np.zeros(0, dtype=np.int64)  # features that joined since the last step
 
     def chosen_shards(self) -> Sequence[Shard]:
@@ -149,11 +150,11 @@ class _Stochastic(Solver):
         return self._run(stepper, known, w, q, self.u, order, self.eta0)
 
     def _go_on(self, steps: int) -> bool:
-        """Called a few times a second, after `steps` steps over a shard."""
+        """Called a few times a second with `steps`, the number of steps taken over a shard."""
         return True
 
     def _penalties_received(self, point: Point) -> Floats:
-        """The penalties q. A feature that joins starts without outstanding penalty in the direction of its gradient."""
+        """The penalties q. A feature that joins has no outstanding penalty in the direction of its gradient."""
         q = np.zeros(point.known.size) if self.q is None else self.q.copy()
         joined = np.isin(point.known.numbers, self.joined, assume_unique=True)
         q[joined] = self.u * np.sign(point.g[joined]) * self._rho1_factors(point.known)[joined]
@@ -244,12 +245,13 @@ class SgdL1(_Stochastic):
     """SGD with the cumulative l1 penalty."""
 
 
-SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True, doubt=_DOUBT)  # label n-grams need an l1 term
+# no Trait.NGRAMS, since label n-grams need an l1 term
+SGD = SolverKind(Sgd, solver_for(Trait.PARTS), is_stochastic=True, doubt=_DOUBT)
 SGD_L1 = SolverKind(SgdL1, solver_for(Trait.L1, Trait.NGRAMS, Trait.PARTS), is_stochastic=True, doubt=_DOUBT)
 
 
 class _WarmUp(_Stochastic):
-    """A short run, whose steps soon become smaller. It ends early when time is up. It uses all threads by computing the
+    """A short run, whose steps soon become smaller. It ends early when time is up. To use all threads, it computes the
     gradients of a fixed number of sequences at the same weights."""
 
     at_once = _WARM_AT_ONCE

@@ -45,7 +45,7 @@ class State:
     history: list[Record]
     values: list[float]  #: the lowest objective so far, for every iteration of the history, before it screened
     solver: Arrays
-    best: Best | None  #: on the dev corpus
+    best: Best | None  #: the best weights on the dev corpus
     lowest: Lowest | None  #: weights that are better than those of `point`, if any
     mixture: Mixture | None  #: the dual point of the gap
     n_ngrams: int = 0  #: number of label n-grams found so far, which come first in the table of the data
@@ -74,17 +74,18 @@ class Point:
 
 
 class Solver(Protocol):
-    """One algorithm on a fixed set of features. By default, it keeps no state between steps."""
+    """An algorithm that takes steps on a fixed set of features. By default, it keeps no state between steps."""
 
     def step(self, point: Point) -> Point:
-        """One iteration. Returns `point` itself if it found nothing better; a stochastic solver may increase P."""
+        """Perform one iteration. Returns `point` itself if it found nothing better; a stochastic solver may increase
+        P."""
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         """Carry the state over to a new working set."""
         return
 
     def forget(self) -> None:
-        """Drop the state: it led to a step that did not improve, or no step follows."""
+        """Drop the state, because it led to a step that did not improve, or because no step follows."""
         return
 
     def state(self) -> Arrays:
@@ -133,8 +134,8 @@ class SolverKind:
 
 
 def point_at(objective: Objective, numbers: Numbers | None = None, w: Floats | None = None) -> Point:
-    """A point with these weights, on their features and on all features that can become nonzero. Without weights, all
-    are zero."""
+    """A point with these weights (zero if none are given), on their features and on all features that can become
+    nonzero."""
     known = objective.hopeful()
     if numbers is None or w is None:
         w = np.zeros(known.size)

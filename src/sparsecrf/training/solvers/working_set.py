@@ -1,7 +1,7 @@
 """The outer loop of every solver: it maintains the working set, screens, certifies, and decides when to stop.
 
-A solver improves P over the features it is given. Around it, this loop adds features that violate their optimality
-condition anywhere in the virtual space, drops features that stay at zero, and stops when the whole space is close
+A solver improves P over the features it is given. This loop adds features that violate their optimality condition
+anywhere in the virtual space, drops features that stay at zero, and stops when the whole space is close
 enough to optimal.
 """
 
@@ -42,11 +42,10 @@ Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
 _FIRST_SCREENING = 5
-_FIRST_SCREENING_OF_NGRAMS = (
-    10  # label n-grams are first screened later: nearly all look like violations, and checking them costs the most
-)
-_SCREEN_EVERY = 10  # iterations between screenings, growing to half of all iterations so far
-_AFTER_SCREENING = 5  # iterations for features that joined to take effect
+# Label n-grams are screened later: at first, nearly all look like violations, and they take the most time to check.
+_FIRST_SCREENING_OF_NGRAMS = 10
+_SCREEN_EVERY = 10  # number of iterations between screenings, which grows to half of all iterations so far
+_AFTER_SCREENING = 5  # number of iterations that new features need to take effect
 # A feature at zero leaves the working set if its |gradient| is below this share of rho1 (with groups, of the largest
 # value that they tolerate).
 _KEEP = 0.8
@@ -56,9 +55,9 @@ _ROUNDING = 1e-8
 _TIGHT = 1e-4
 # A relative KKT residual of the working set up to this is rounding error.
 _NOTHING = 1e-13
-_DOUBTED = 4  # an estimate that the gap contradicts is checked again after 1/4 of all iterations
+_DOUBTED = 4  # an estimate that the gap contradicts is checked again after a quarter of all iterations
 _ASKED_ONCE = 1e-3  # the smallest tolerance for which one estimate is enough
-_PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening in passes
+_PASSES_TO_SCREEN = 4.0  # approximate cost of the first screening, in passes
 
 
 @dataclass
@@ -177,7 +176,7 @@ class Run:
             return point, self._look_at_bound(point, self.solver)
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
-        optimal = self._relative_kkt(point) <= _NOTHING  # the working set is optimal: a solver could not move
+        optimal = self._relative_kkt(point) <= _NOTHING  # the working set is optimal, so a solver could not move
         if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must hold twice
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         target = self._target(point)
@@ -207,7 +206,7 @@ class Run:
         elif limit:
             self.stopped_by = limit
         elif self.stalled > 1:
-            if found.promise > 0:  # useful features joined: the solver restarts with them
+            if found.promise > 0:  # useful features joined, so the solver restarts with them
                 self.stalled = 0
             else:
                 self.stopped_by = "precision"
@@ -243,7 +242,7 @@ class Run:
         best = self._best()
         if isinstance(self.solver, Certifying):
             return self._result_with_bound(self.solver, point, best, in_time)
-        self.solver.forget()  # free its pairs before the certificate, which is the peak of memory use
+        self.solver.forget()  # free the solver's pairs before computing the certificate, when memory use peaks
         if isinstance(best, Lowest) and not (in_time or self._time_to_screen()):
             point, found = self._unseen(best), None
         elif best is not None:
@@ -256,7 +255,7 @@ class Run:
                 point, found = self._screen(point, tighten=in_time and self.stopping.certify)
             except OutOfTime:
                 found = self._uncertified(value)
-        elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not tightened
+        elif in_time and self.stopping.certify and self.everything is not None:  # screened, but not yet tightened
             found = _Certificate(found.kkt, self._tightened(self.everything, found.gap), found.promise)
         # The estimate refers to the lowest objective, but the returned point may be the one that is best on dev data.
         higher = max(value - self.values[-1], 0.0) if self.values else np.inf
@@ -288,7 +287,7 @@ class Run:
         return Point(known, best.w, loss, np.full(known.size, np.nan))
 
     def _uncertified(self, value: float) -> _Certificate:
-        """The certificate without a screening."""
+        """The certificate of a point that was not screened."""
         return _Certificate(np.inf, self.bound.gap_of(value), self.promise)
 
     def _best(self) -> Best | Lowest | None:
@@ -377,8 +376,8 @@ class Run:
         return min(gap, self.bound.tighten(everything.known, everything.w, everything.loss, everything.g))
 
     def _time_to_screen(self) -> bool:
-        """Whether a screening is short enough to run although time is up. Without an l1 term, screening costs
-        nothing."""
+        """Whether a screening is short enough to run although time is up. Without an l1 term, screening takes no
+        time."""
         if self.objective.penalty.threshold == 0:
             return True
         expected = _PASSES_TO_SCREEN * self.objective.pass_s if self.screening_s is None else self.screening_s
