@@ -2,9 +2,9 @@
 
 `lazy` is a property that is computed when it is first read, without a lock.
 
-`functools.cached_property` has a lock before Python 3.12. If a process forks while another thread computes such a
-property, the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with
-the same result.
+`functools.cached_property` has a lock before Python 3.12. If a process forks while another thread computes a property,
+the lock stays taken in the child, which then waits forever. Here two threads may both compute the value, with the same
+result.
 
 `np` is NumPy, imported when it is first used: a model can be loaded, and can label text, without it. `NDArray` is
 NumPy's type, for annotations in modules that import NumPy in this way.

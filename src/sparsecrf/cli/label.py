@@ -131,7 +131,8 @@ def label(
         text = known.label_text(
             piece.data,
             source,
-            n_columns if on_error is OnError.STOP else 0,  # otherwise a wrong first line would invalidate all others
+            # otherwise, a wrong first line would invalidate all other lines
+            n_columns if on_error is OnError.STOP else 0,
             piece.line,
             nbest=nbest,
             headers=score or nbest > 1,
@@ -228,7 +229,7 @@ def in_order(
     """Yield pieces with their labelled output, in order, while several pieces are labelled at a time.
 
     Pieces are read ahead on a separate thread. An output is yielded as soon as it and all earlier ones are done,
-    however long the next piece takes to arrive.
+    even if the next piece takes long to arrive.
     """
     if threads == 1:
         for piece in incoming:

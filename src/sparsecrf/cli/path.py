@@ -120,7 +120,7 @@ def _follow(read: Dataset, fitting: PathOptions, models: _Models, *, quiet: bool
     from sparsecrf.training.choices import options_for
 
     with progress("path", None, quiet=quiet) as advance, warnings.catch_warnings():
-        warnings.simplefilter("ignore", PathWarning)  # reported below, in the command's own message
+        warnings.simplefilter("ignore", PathWarning)  # the command's own message reports this below
         watch = PathProgress(advance, models.score.name)
 
         def each(point: Point) -> None:

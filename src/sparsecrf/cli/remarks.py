@@ -190,7 +190,7 @@ def headers(data: Dataset, files: Sequence[str]) -> list[str]:
 
 
 def header_remark(format: Format, first: Piece, source: str) -> str | None:
-    """A warning as in `headers`, for the first piece of a file that was labelled; None if it has no header."""
+    """The warning of `headers` about the first piece of a file that was labelled; None if the piece has no header."""
     cells = _header(first.data[:_HEADER_BYTES]) if format.token_a_line else []
     return f"sparsecrf: warning: {_remark(source, cells)}; remove it" if cells else None
 

@@ -20,7 +20,9 @@ def serve(
     ),
     host: str = parameter("127.0.0.1", "Address to listen on (0.0.0.0 for all addresses of the machine)."),
     port: int = parameter(8000, "Port to listen on (0 for any free port).", min=0, max=65535),
-    threads: int = parameter(0, "Number of requests labelled at a time (0 for one per core).", min=0, metavar="N"),
+    threads: int = parameter(
+        0, "Number of requests labelled at the same time (0 for one per core).", min=0, metavar="N"
+    ),
     max_body: float = parameter(4.0, "Size limit of a request.", min=0.001, max=1024, metavar="MB"),
     max_tokens: int = parameter(100_000, "Token limit of a request.", min=1, metavar="N"),
     time_limit: float = parameter(

@@ -49,7 +49,7 @@ def show(
 
 
 def _write(text: str) -> None:
-    """Write data in UTF-8, as in files, whatever the encoding of the terminal."""
+    """Write data in UTF-8, as in files, regardless of the encoding of the terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
 

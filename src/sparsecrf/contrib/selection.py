@@ -64,7 +64,7 @@ def information(corpus: Corpus) -> tuple[Floats, Floats]:
 
 
 def _information(corpus: Corpus, ptr: Numbers, attribute: NDArray[np.int32], value: Floats) -> Floats:
-    """Mutual information for one kind of list. With f(n) = n log n,
+    """Mutual information for unigram lists or for bigram lists. With f(n) = n log n,
 
     N I(x; y) = f(N) - f(n(x)) - f(n(-x)) + sum_y { f(n(x,y)) + f(n(-x,y)) - f(n(y)) }
 

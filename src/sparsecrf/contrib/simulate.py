@@ -44,7 +44,7 @@ class HMM:
             object.__setattr__(self, name, p)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[list[list[str]], list[list[str]]]:
-        """Draw n sequences: their symbols and their labels, as for `Model` and `Vocabulary`."""
+        """Draw n sequences: their symbols and their labels, in the form that `Model` and `Vocabulary` accept."""
         y = np.empty((n, self.length), dtype=np.intp)
         x = np.empty_like(y)
         for t in range(self.length):

@@ -2,7 +2,7 @@
 
 A column is an attribute, `dense[j]`, that occurs at every position. Its features are ordinary features with numbers,
 weights and penalties. The core sums them as matrices (cpp/core/inference/dense_columns.hpp). Columns are standardised,
-x' = (x - mean) scale, so that one penalty works for all of them.
+x' = (x - mean) scale, so that one penalty works for all columns.
 """
 
 from __future__ import annotations

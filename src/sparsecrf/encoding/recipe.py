@@ -30,7 +30,7 @@ class Recipe:
     Settings that are None are filled in by `resolved`, from the name of the first file or from another recipe.
     """
 
-    format: str | None = None  #: format of files, as for `--format`
+    format: str | None = None  #: format of files, named as for `--format`
     template: Template | Path | None = None  #: a template file, template lines, or a `Template`
     features: str | None = None  #: the name of a ready-made template, used instead of `template`
     lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as in the next two settings

@@ -26,9 +26,9 @@ class Template(_core.Template):
     counts from the ends of the sequence. Functions of words are: `%l` lower case, `%p[row,column,n]` and
     `%s[row,column,n]` the first and last n characters, `%h` the shape, `%c` classes of characters, `%n` length,
     `%e[row]` first or last. `%d[row,column,NAME]` looks up a cell in the resource with that name (one of `resources`),
-    and `%D` does so in lower case. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the cells beyond the ends:
-    'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti, not characters; parts of
-    a split character are written as \\xd0.
+    and `%D` looks up its lowercase form. A bare `U`, `B`, `T` or `*` is the bias. `boundary` names the cells beyond the
+    ends: 'crf++' or 'wapiti'. With `bytes`, regular expressions match bytes of UTF-8, as in Wapiti, not characters;
+    parts of a split character are written as \\xd0.
     """
 
     @classmethod
@@ -111,7 +111,7 @@ class Template(_core.Template):
 
     def ngram_attributes(self, attributes: _core.StringTable) -> list[int] | None:
         """The ids of the attributes that condition label n-grams of three labels or more. They come from the lines
-        `T...` or, without such lines, are the attributes that occur at every position. None means that there are no
+        `T...` or, without `T...` lines, are the attributes that occur at every position. None means that there are no
         such attributes; all attributes that condition label pairs then also condition longer n-grams."""
         if "T" in self.kinds:
             names = [attributes[k] for k in range(len(attributes))]

@@ -48,7 +48,7 @@ def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np
     An attribute does not record its line, so it is assigned to the matching line with the most literal text.
     Lines that differ only in their macros make the same attributes and share a group.
     """
-    groups: dict[str, list[Line]] = {}  # by pattern
+    groups: dict[str, list[Line]] = {}  # the lines of each pattern
     for line in lines_of(template):
         groups.setdefault(line.pattern, []).append(line)
     patterns, shapes = list(groups), list(groups.values())

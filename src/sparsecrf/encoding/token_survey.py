@@ -76,7 +76,7 @@ def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:
     kind, example = ("split", found.get("example")) if tokenizer == "words" else ("alone", ",")
     n, of = found.get(kind), found.get("tokens")
     if not (isinstance(n, int) and isinstance(of, int) and isinstance(example, str)):
-        return None  # no record, or a record from another program
+        return None  # there is no record, or another program wrote it
     if n < _WORTH_SAYING * of or tokenizer == "blanks" == found.get("name"):
         return None
     happens = "splits" if tokenizer == "words" else "leaves attached to words"

@@ -36,8 +36,8 @@ class UnknownLabels:
         self._n_tokens += 1
 
     def remark(self, what: str, known: Sequence[Any]) -> str | None:
-        """A warning with these labels and their counts; None if all labels are known. Raises if the data, called `what`
-        in messages, contain none of the `known` labels of the training data."""
+        """A warning with these labels and their counts; None if all labels are known. It is an error if the data,
+        called `what` in messages, contain none of the `known` labels of the training data."""
         if not self.at:
             return None
         names = listed(Counter(self.at.values()))

@@ -17,7 +17,7 @@ _LONGEST_LINE = 1 << 26  # bytes
 class VectorTable(NamedTuple):
     """The content of a file of word vectors."""
 
-    words: StringTable  #: only the first of duplicates
+    words: StringTable  #: of duplicates, only the first
     values: NDArray[np.float32]  #: [words, width]
     sha256: str  #: checksum of the file, or of both files
 

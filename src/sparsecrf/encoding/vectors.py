@@ -80,7 +80,7 @@ class WordVectors:
         """Read a file: one word with its vector per line, with or without word2vec's header (count and width); or an
         `.npy` file, whose rows belong to the lines of the text file `words`.
 
-        `column` and `window` are as for the constructor. With `store=False`, a model keeps the path and a checksum
+        `column` and `window` are passed to the constructor. With `store=False`, a model keeps the path and a checksum
         instead of the vectors. If `wanted` is given, only the vectors of these words and their lowercase forms are kept
         in memory.
         """
@@ -125,7 +125,7 @@ class WordVectors:
         """A matrix for each sentence, for `dense=` of `CRF.fit`.
 
         A word without a vector gets the vector of its lowercase form or, failing that, the mean of all vectors;
-        `missing="error"` raises instead of using the mean.
+        `missing="error"` raises an error instead of using the mean.
         """
         if missing not in ("mean", "error"):
             raise InputError(f"missing: expected 'mean' or 'error', found {missing!r}")
@@ -157,7 +157,8 @@ class WordVectors:
 
 
 class VectorFile(NamedTuple):
-    """A file of vectors, read when the words of the data are known; fields are as for `WordVectors.load`."""
+    """A file of vectors, read when the words of the data are known; the fields are the arguments of
+    `WordVectors.load`."""
 
     path: Path
     words: Path | None = None

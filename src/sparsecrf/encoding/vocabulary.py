@@ -72,7 +72,7 @@ class Vocabulary:
         words: Words | None = None,
         threads: int = 1,
     ) -> Encoder:
-        """An encoder that takes sequences one at a time; options are as for `encode`. `features` belong to a model:
+        """An encoder that takes sequences one at a time, with the options of `encode`. `features` belong to a model:
         attributes with a weight for label pairs condition them, regardless of `bigrams`."""
         if grow and self.frozen:
             raise InputError("grow: the vocabulary of a model cannot grow")
@@ -129,7 +129,7 @@ class Vocabulary:
 
 
 class SequenceEncoder:
-    """Adds sequences of tokens to a corpus, one at a time; options are as for `Vocabulary.encode`."""
+    """Adds sequences of tokens to a corpus, one at a time, with the options of `Vocabulary.encode`."""
 
     def __init__(self, vocabulary: Vocabulary, *, grow: bool, **options: Any) -> None:
         self._encoder = vocabulary.encoder(grow=grow, **options)

@@ -37,8 +37,8 @@ class BaseCRF(TrainingCRF):
     ) -> Any:
         """The best labels of each sequence, as an array of lists even if all sequences have the same length.
 
-        `dense` holds the vectors of the tokens, as for `fit`. `constrain` allows only chunk labels that are valid in
-        this scheme (iob1, iob2 or iobes). Use `predict(X).tolist()` for `json.dumps`.
+        `dense` contains the vectors of the tokens, in the form that `fit` accepts. `constrain` allows only chunk labels
+        that are valid in this scheme (iob1, iob2 or iobes). Use `predict(X).tolist()` for `json.dumps`.
 
         With `lengths`, X is flat, and the result is a flat array with a label for each token. With `sentences`, X is a
         data frame, and the result is a series with the same index.
@@ -168,8 +168,8 @@ class BaseCRF(TrainingCRF):
         """The spans of the best labels of each sequence, with their probabilities: an array of lists of `Span`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels.
-        `scheme` is the span encoding, as for `sparsecrf eval`. The probability of a span is the probability of the
-        labels of its tokens, summed over all labels of the other tokens. `constrain` is as for `predict`.
+        `scheme` is the span encoding, as in `sparsecrf eval`. The probability of a span is the probability of the
+        labels of its tokens, summed over all labels of the other tokens. For `constrain`, see `predict`.
         """
         check_is_fitted(self)
         X, lengths, _ = self._flat(X, lengths, sentences)
@@ -241,7 +241,7 @@ class BaseCRF(TrainingCRF):
         dense: Any = None,
     ) -> float:
         """The share of tokens whose label is predicted correctly. Tokens whose label is None or a set do not count;
-        weights are as for `fit`."""
+        for the weights, see `fit`."""
         from sparsecrf.scorers import token_accuracy_score
 
         check_is_fitted(self)
@@ -251,8 +251,7 @@ class BaseCRF(TrainingCRF):
         return token_accuracy_score(labels_beside(y, lengths), self._predict_each(X, lengths), weights)
 
     def save(self, path: str | os.PathLike[str], *, compact: bool | str = False) -> None:
-        """Write the model to a file for `CRF.load`, `Model.load` and the command line; `compact` is as for
-        `Model.save`.
+        """Write the model to a file for `CRF.load`, `Model.load` and the command line; for `compact`, see `Model.save`.
 
         The file contains everything needed for labelling, and no code. It does not contain attributes that only
         training needs, such as `solver` and `history_`; use pickle, joblib or skops to keep them.

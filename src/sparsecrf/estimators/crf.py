@@ -77,7 +77,7 @@ class CRF(BaseCRF):
         attributes, or a predicate. Ignored if there is a template, which determines them itself.
     start : whether a start label precedes the first token.
     order : the largest number of labels in a feature; None means no limit. Above 2, longer label n-grams come from the
-        lines T... of the template, or are plain without such lines; without a template, all attributes that
+        lines T... of the template, or are plain without T... lines; without a template, all attributes that
         condition label pairs also condition n-grams. An order above 2 requires rho1 > 0 and the solver auto, owlqn,
         lbfgs, fista or sgd-l1.
     label_parts : labels such as `NOUN|Case=Nom` or `B-PER` share weights of their parts: a separator ("|"), "ud" (part
@@ -169,7 +169,7 @@ class CRF(BaseCRF):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> CRF:
-        """Restore the estimator whose `save` wrote the file. Parameters are as for `from_model`."""
+        """Restore the estimator whose `save` wrote the file. For the parameters, see `from_model`."""
         return cls.from_model(path, **parameters)
 
     def fit(
@@ -194,7 +194,7 @@ class CRF(BaseCRF):
         If X is a pandas or polars data frame with a row for each token, `sentences` is the column that identifies the
         sentences, or its name, or a list of names. The rows of a sentence must be adjacent. The other columns are the
         attributes of a token or, for a template, its columns, except for a column that is used as `y`. `y` contains a
-        label for each row, or is the name of a column; likewise for `dev`.
+        label for each row, or is the name of a column; the same holds for `dev`.
 
         `dense` contains a vector for each token, in addition to its attributes: a matrix for each sequence, or one for
         all. Alternatively, tokens are pairs (attributes, vector); the tokens of `dev` must be such pairs in either
@@ -245,8 +245,8 @@ class CRF(BaseCRF):
     ) -> Path:
         """Models for decreasing rho1, each starting from the previous one.
 
-        The estimator itself does not change. With held-out data `dev` (X, y), every model gets a score (`scoring` is as
-        for `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
+        The estimator itself does not change. With held-out data `dev` (X, y), every model gets a score (for `scoring`,
+        see `CRFCV`), which guides a search for the best rho1. `n_rho` and `rho_min_ratio` select a grid that starts
         where the first weight becomes nonzero; `rho1s` gives the values directly. With `CRF(rho2="search")`, the search
         is over both penalties. `path.model(k)` returns the k-th model.
         """

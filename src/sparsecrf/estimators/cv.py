@@ -56,7 +56,7 @@ class CRFCV(BaseCRF):
     selection : best, or one_se: the largest rho1 (the fewest weights, in a search over both penalties) whose score is
         within one standard error of the best.
 
-    All other parameters are as for `CRF`.
+    All other parameters are those of `CRF`.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class CRFCV(BaseCRF):
     edge_ : lower or upper if the best rho1 is the smallest or largest value on the path, otherwise None.
     n_fits_ : number of fits in the search, on folds and on all data.
 
-    All other attributes are as for `CRF`.
+    All other attributes are those of `CRF`.
     """
 
     @keeps_parameters
@@ -115,8 +115,8 @@ class CRFCV(BaseCRF):
         """Choose the penalty and train.
 
         `groups` contains a value for each sequence, such as its document. Sequences with the same value are held out
-        together; if `cv` is a splitter, the groups are passed to it. The other arguments are as for `CRF.fit`. Issues a
-        `PathWarning` if the best rho1 is at an edge of the path.
+        together; if `cv` is a splitter, the groups are passed to it. The other arguments are those of `CRF.fit`. Issues
+        a `PathWarning` if the best rho1 is at an edge of the path.
         """
         if self.selection not in SELECTION:
             raise InputError(f"selection: expected one of {', '.join(SELECTION)}, found {self.selection!r}")

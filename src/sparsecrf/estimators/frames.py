@@ -251,8 +251,8 @@ def is_missing(value: Any) -> bool:
 
 
 def frames_in(X: Any) -> list[Any]:
-    """X itself or its items, whichever are data frames. A generator is not inspected, since it can be read only
-    once."""
+    """X itself if it is a data frame, otherwise its items that are. A generator is not inspected, since it can be read
+    only once."""
     if is_frame(X):
         return [X]
     return list(X) if isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_frame, X)) else []

@@ -16,7 +16,7 @@ from sparsecrf.training import SOLVERS
 
 P = ParamSpec("P")
 
-#: Options of `fit` that are parameters of the estimators, or follow from them.
+#: Options of `fit` that are parameters of the estimators, or are derived from parameters.
 _PARAMETERS = {"solver", "rho1", "rho2", "penalty", "max_iter", "tol", "threads", "seed", "order", "label_parts"}
 #: Entries of `solver_options` in addition to the solver's own options, with their defaults.
 FURTHER: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Atomic writes: whatever happens, a reader finds either the old content or the new content."""
+"""Atomic writes: a reader always finds either the old content or the new content."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
     if source == "-":
         if sys.stdin is None:
             raise InputError("standard input: expected an open stream, found a closed one")
-        # Unbuffered, so that a read returns whatever has arrived and holds no lock if the program ends while waiting.
+        # The file is unbuffered, so that a read returns all that has arrived, and holds no lock if the program ends
+        # meanwhile.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     elif isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:

@@ -193,8 +193,8 @@ def _score(answers: Sequence[Any], p: Sequence[float], right: Any) -> float:
 
 
 def _mass_before(p: Sequence[float], r: int) -> float:
-    """The sum of the first r probabilities, bit for bit as in `_masses_before`, because thresholds are compared with
-    these sums. (Since Python 3.12, `sum` rounds differently.)"""
+    """The sum of the first r probabilities, bit for bit equal to the sums of `_masses_before`, with which thresholds
+    are compared. (Since Python 3.12, `sum` rounds differently.)"""
     return next(islice(_masses_before(p), r, None))
 
 

@@ -45,9 +45,9 @@ class AnsweringModel:
     ) -> Corpus:
         """Encode sequences with this model's labels and attributes; unknown attributes are left out.
 
-        If the model has a template, tokens are rows of columns, without the label; otherwise they are as for
-        `Vocabulary.encode`. If the model has dense columns and does not look up its own `vectors`, tokens are pairs
-        (attributes, vector), or `dense` contains a matrix for each sequence or one matrix for all of them.
+        If the model has a template, tokens are rows of columns, without the label; otherwise they have a form that
+        `Vocabulary.encode` accepts. If the model has dense columns and does not look up its own `vectors`, tokens are
+        pairs (attributes, vector), or `dense` contains a matrix for each sequence or one matrix for all of them.
         """
         if dense is not None:
             if self.vectors is not None:
@@ -112,7 +112,7 @@ class AnsweringModel:
         """Label whole sequences of a text file: columns if the model has a template, else CRFsuite's format.
 
         `source` and `line` (the number of the first line) are for error messages. `n_columns` is the number of columns
-        in each line; 0 means as many as in the first line. Options are as for `sparsecrf label`
+        in each line; 0 means as many as in the first line. The options are those of `sparsecrf label`
         (`_core.Model.label_text`).
         """
         return self._core.label_text(piece, source, n_columns, line, **options)
@@ -157,12 +157,12 @@ class AnsweringModel:
         return self._core.label(sequences, names, limits)
 
     def marginals(self, sequence: Iterable[Token], **constraints: Any) -> NDArray[np.float64]:
-        """P(y_t = y): one row for each token, one column for each of `labels`. Constraints are as for `label`."""
+        """P(y_t = y): one row for each token, one column for each of `labels`. For constraints, see `label`."""
         corpus = self._encode_one(sequence)
         return self._single.marginals(corpus, constraints_by_name(self.vocabulary, corpus.n_tokens, **constraints))
 
     def nbest(self, sequence: Iterable[Token], k: int, **constraints: Any) -> list[tuple[list[str], float]]:
-        """The k best label sequences with their probabilities, best first. Constraints are as for `label`."""
+        """The k best label sequences with their probabilities, best first. For constraints, see `label`."""
         from math import exp
 
         corpus = self._encode_one(sequence)
@@ -179,10 +179,10 @@ class AnsweringModel:
         return float(self._single.log_prob(self.encode([sequence], [labels]))[0])
 
     def spans(self, sequence: Iterable[Token], *, scheme: str = "auto", **constraints: Any) -> list[Span]:
-        """The spans of the best labels with their probabilities. Constraints are as for `label`.
+        """The spans of the best labels with their probabilities. For constraints, see `label`.
 
         Spans are chunks (B-TYPE, I-TYPE, ...) or, if labels do not encode chunks, fields: runs of equal labels. Tokens
-        labelled O are in no span. `scheme` is the span encoding, as for `sparsecrf eval`.
+        labelled O are in no span. `scheme` is the span encoding, as in `sparsecrf eval`.
         """
         from sparsecrf.model.spans import SpanReader
 
@@ -192,7 +192,7 @@ class AnsweringModel:
         return reader.spans(self._single, corpus, 0, path, known)
 
     def text_spans(self, text: str, *, tokenizer: str | None = None, **options: Any) -> list[Span]:
-        """The spans of running text, as in `spans`, except that `start` and `end` count characters: `text[start:end]`.
+        """The spans of running text. Unlike in `spans`, `start` and `end` count characters: `text[start:end]`.
 
         `tokenizer`: "words" splits off punctuation, "blanks" does not; the default is the tokenizer whose tokens look
         like the training data. The model's template must read words only, such as `features="words"`.
@@ -222,7 +222,7 @@ class AnsweringModel:
         """Sets of answers that contain the right answer with probability `coverage`, one for each sequence. The model
         must be calibrated (`Model.calibrated`, `CRF.calibrate`, `sparsecrf calibrate`).
 
-        `of` and `max_size` are as for `CRF.predict_set`.
+        For `of` and `max_size`, see `CRF.predict_set`.
         """
         from sparsecrf.model.answer_sets import SetFinder
 

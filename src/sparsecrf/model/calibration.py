@@ -35,7 +35,7 @@ _THINNED = 0.99  # neighbouring steps differ by at least a hundredth in the numb
 class Calibration(NamedTuple):
     """sum_i L_i(q) as a step function: `missed[j]` from `score[j]` on, ascending in score, decreasing in missed."""
 
-    n: int  #: number of sentences with such a question
+    n: int  #: number of sentences with a question of this kind
     score: list[float]
     missed: list[float]
 

@@ -223,7 +223,7 @@ class Model(AnsweringModel):
         """The model as stored in a compact file, and the scale of its weights; it has the same features as this
         model."""
         w, scale = rounded(self.w, kind)
-        before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model was rounded itself
+        before = self.training.get(RECORD, {}).get("error", 0.0)  # if this model itself was rounded
         error = float(np.abs(w - self.w).max(initial=0.0))
         record = {**self.training, RECORD: {"weights": kind, "error": before + error}}
         # Saving a compact model again gives the same weights, except for the last bit of the scale.

@@ -60,7 +60,7 @@ class RecordLabeller:
         except InputError as error:
             if len(records) == 1:
                 raise type(error)(f"{self._source}, line {records[0].line}: {error}") from None
-            for record in records:  # find the record that raises
+            for record in records:  # find the record that causes the error
                 self.answers([record])
             raise
 

@@ -24,7 +24,7 @@ class SpanReader:
     """Finds the spans of label sequences: chunks, or fields, which are runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
-        """`scheme` is the span encoding, as for `sparsecrf eval`; with "auto", `span_scheme` decides. With
+        """`scheme` is the span encoding, as in `sparsecrf eval`; with "auto", `span_scheme` decides. With
         "none", every token is a separate span."""
         chosen = Scheme.of(scheme)
         self.scheme = span_scheme(labels) if chosen is Scheme.AUTO else chosen

@@ -16,7 +16,7 @@ from sparsecrf.warn import warn_caller
 
 KIND = "token_kind"  #: key in the training record
 TEXT, MAPPING, MATRIX, LIST = "text", "mapping", "matrix", "list"
-_FEW = 20  # minimum number of text or list tokens: fewer tokens may well contain no known attribute
+_FEW = 20  # minimum number of text or list tokens, since fewer tokens may well contain no known attribute
 
 
 def kind_of(sequence: Any) -> str | None:

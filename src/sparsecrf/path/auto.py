@@ -150,7 +150,8 @@ def score_on_dev(data: Dataset) -> Score:
 def halves(corpus: Corpus, documents: Numbers | None, error: ErrorRate, options: dict[str, Any]) -> list[Fold]:
     """Two folds: a model is trained on each half of the corpus and scored on the other. Sequences without a label,
     whose loss is 0, are left out."""
-    n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]  # before each sequence
+    # number of labelled tokens before each sequence
+    n_known = np.concatenate([[0], np.cumsum(corpus.labels >= 0)])[corpus.offsets]
     chosen = np.flatnonzero(np.diff(n_known))
     n = len(chosen)
     if n < 2:
@@ -175,7 +176,8 @@ def marked_documents(corpus: Corpus, vocabulary: Vocabulary) -> Numbers | None:
     if not marks:
         return None
     begins = np.zeros(corpus.n_sequences, dtype=np.int64)
-    n_marks = np.concatenate([[0], np.cumsum(np.isin(ids, marks))])  # before each occurrence of an attribute
+    # number of marks before each occurrence of an attribute
+    n_marks = np.concatenate([[0], np.cumsum(np.isin(ids, marks))])
     begins[alone[n_marks[ptr[1:]] > n_marks[ptr[:-1]]]] = 1
     return np.cumsum(begins)
 

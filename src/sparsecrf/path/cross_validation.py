@@ -59,9 +59,9 @@ def cross_validate(
     value stay in one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the
     stochastic solvers.
 
-    All folds use the same penalties, found or given as for `path`; a search uses the mean error over the folds. The
-    objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result contains the mean
-    error over the folds and its standard error.
+    All folds use the same penalties, which are given or searched for as in `path`; a search uses the mean error over
+    the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result
+    contains the mean error over the folds and its standard error.
 
     Folds run one after the other or, with `joblib.parallel_config`, in processes or on a Dask cluster.
     """

@@ -36,7 +36,7 @@ _PENALTY = ("penalty", "group_weight", "order_factor")  # Options of `fit` for t
 class Point:
     """A finished fit, as reported to `each`."""
 
-    number: int  #: in the order of the fits: 0, 1, ...; for a fold, the index of rho1
+    number: int  #: number in the order of the fits: 0, 1, ...; for a fold, the index of rho1
     rho1: float
     rho2: float
     n_weights: int
@@ -76,7 +76,7 @@ def path(
 
     `error` scores the fits: a result of `score_of`, or a function of a corpus and its predicted labels. `options` are
     options of `fit`; with `patience`, every fit also stops by its token error on `dev`. `each` is called after every
-    fit. Ctrl-C ends the path and issues a `PathWarning`; the path then contains the fits so far, of which the last is
+    fit. Ctrl-C ends the path and issues a `PathWarning`; the path then contains the fits so far, the last of which is
     unfinished. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
@@ -165,8 +165,8 @@ def prepared(corpus: Corpus | Shards, options: dict[str, Any]) -> TrainingData:
 
 
 def solver_of(data: TrainingData, rho2: AskedRho2, options: dict[str, Any]) -> str:
-    """The solver of all fits: `auto` chooses as for a fit to these data with the default rho1. (`fit` itself would
-    choose `proximal` for all warm starts, and parts of the data can be too small for `dual`.)"""
+    """The solver of all fits: `auto` chooses the same solver as for a single fit to these data with the default rho1.
+    (`fit` itself would choose `proximal` for all warm starts, and parts of the data can be too small for `dual`.)"""
     given = str(options.get("solver", SOLVER))
     if given != SOLVER or options.get("solver_options"):
         return given

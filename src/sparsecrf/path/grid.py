@@ -45,7 +45,7 @@ def rho_max(
 ) -> float:
     """The smallest rho1 whose solution is w = 0: the largest |gradient| at w = 0 over all features of the model,
     divided by each feature's factor if rho1 grows with the number of labels; with groups, the dual norm of the gradient
-    for rho1 = 1. Label n-grams count if the data were prepared for them."""
+    for rho1 = 1. Label n-grams count if the data were prepared for n-grams."""
     data = TrainingData.of(corpus, observed_only=observed_only, numbers=numbers, threads=threads)
     at_zero = Objective(data, ElasticNet(0.0, 0.0))
     known = data.working_set(data.observed if data.allowed is None else data.allowed)

@@ -194,7 +194,7 @@ def encode_files(
     progress: Progress | None = None,
     **options: Any,
 ) -> Dataset:
-    """Encode labelled files with a vocabulary; options are as for `PieceEncoder`."""
+    """Encode labelled files with a vocabulary and the options of `PieceEncoder`."""
     encoder = PieceEncoder(recipe, vocabulary, **options)
     for source in sources:
         for piece in encoder.format.pieces(source):
@@ -209,7 +209,7 @@ def encode_files(
 def encode_columns(
     sources: Sequence[Source], vocabulary: Vocabulary, template: Template | None = None, **options: Any
 ) -> Dataset:
-    """Encode column files; options are as for a recipe (missing, label_sets, ...) and for `PieceEncoder`."""
+    """Encode column files, with the options of a recipe (missing, label_sets, ...) and of `PieceEncoder`."""
     settings = {name: options.pop(name) for name in ("missing", "label_sets", "ragged", "encoding") if name in options}
     return encode_files(sources, Recipe("columns", lines=template, **settings), vocabulary, **options)
 

@@ -62,10 +62,10 @@ def encode_folder(
     The files are column files, or files in another `format`, named as for `--format`. A template generates the
     attributes of column files; without a template, the attributes are the columns themselves and the bias. A folder is
     reused if a hash of the content of the files (not their names), the template and the options matches. `labels` are
-    the first labels of the vocabulary, whether or not the files contain them. `missing`, `label_sets`, `ragged`,
-    `encoding` and `threads` are as for `encode_files`. A new folder replaces the old one when it is complete.
-    `progress` is called with the number of bytes encoded since its last call. If two processes request the same folder,
-    one creates it and the other waits.
+    the first labels of the vocabulary, whether or not the files contain them. For `missing`, `label_sets`, `ragged`,
+    `encoding` and `threads`, see `encode_files`. A new folder replaces the old one when it is complete. `progress` is
+    called with the number of bytes encoded since its last call. If two processes request the same folder, one creates
+    it and the other waits.
     """
     recipe = Recipe(
         format,

@@ -65,7 +65,7 @@ class CorpusFolder:
     template: Template | None  #: None if the files contained attributes
     n_columns: int  #: number of columns of each line, including the label; 0 for CRFsuite's format, and if lines differ
     shards: Sequence[ShardEntry]
-    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: as in `Dataset`
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: see `Dataset`
 
     @property
     def n_labels(self) -> int:
@@ -129,7 +129,7 @@ class CorpusFolder:
         return Shards.in_process(self.openers(), threads=threads, n_kept=n_kept)
 
     def dataset(self, recipe: Recipe, threads: int = 0, memory: int | None = None) -> Dataset:
-        """The data with the recipe that encoded them; `threads` and `memory` are as for `in_shards`."""
+        """The data with the recipe that encoded them; for `threads` and `memory`, see `in_shards`."""
         shards = self.in_shards(threads, memory)
         n_columns = max(0, self.n_columns - 1)
         return Dataset(self.vocabulary, shards, recipe, self.template, n_columns, tokenizer=self.tokenizer)

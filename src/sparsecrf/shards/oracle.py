@@ -173,7 +173,7 @@ class ShardedOracle:
             none = np.empty(0, dtype=np.int64)
             empty = FeatureSet.from_numbers(shards.n_labels, shards.n_attributes, none, None, parts)
             self._empty = [self.workers.share(empty)]
-        self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # by whether values are absolute
+        self._masses: dict[bool, tuple[Floats, Floats, Floats]] = {}  # cached sums, by whether values are absolute
         self._whole: Any = None
         # The objects that were sent last, since solvers make many passes over one feature set.
         self._features: tuple[FeatureSet | None, Any] = (None, None)

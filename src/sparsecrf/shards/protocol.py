@@ -43,7 +43,7 @@ class Oracle(Protocol):
     def loss_grad_curvature(
         self, features: FeatureSet, w: Floats, counts: Floats | None = None
     ) -> tuple[float, Floats, Floats]:
-        """Loss and gradient as in `loss_grad`, and h [K] = sum_t w v^2 p (1 - p)."""
+        """The loss and gradient of `loss_grad`, and h [K] = sum_t w v^2 p (1 - p)."""
 
     def block_curvature(self, features: FeatureSet, w: Floats, block: Numbers, every: int = 1) -> Floats:
         """Second derivatives [M, M] between the features at these indices of the set, estimated from every n-th

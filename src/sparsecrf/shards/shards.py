@@ -97,12 +97,13 @@ class Shard:
 
     def get_ready(self) -> None:
         """Start loading the corpus and the oracle on a separate thread, unless they are loaded. The next query waits
-        for them."""
+        until both are loaded."""
         if self._oracle is None and self._ahead is None:
             self._ahead = Future()
             try:
                 Thread(target=_fulfil, args=(self._ahead, self._made), daemon=True).start()
-            except RuntimeError:  # no more threads available: the query will load them itself
+            # no more threads are available, so the query will load the corpus and the oracle itself
+            except RuntimeError:
                 self._ahead = None
 
     def _prepared(self) -> tuple[Corpus, Oracle]:

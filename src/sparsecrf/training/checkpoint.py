@@ -177,7 +177,7 @@ def _state(objective: Objective, state: Any, arrays: Mapping[str, NDArray[Any]])
         best,
         lowest,
         mixture,
-        promise=_number(state.get("promise", inf)),  # missing in files of earlier versions
+        promise=_number(state.get("promise", inf)),  # files of earlier versions lack this entry
     )
 
 

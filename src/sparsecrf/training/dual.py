@@ -34,7 +34,7 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.penalty import Penalty
 
 _MOST_STEPS = 30
-_CLOSE = 1e-7  # relative accuracy of the search for a peak
+_CLOSE = 1e-7  # relative accuracy of the search for a maximum
 _KEEP = 0.5  # features with |G| below this share of rho1 are not stored; it is enough to know that their |G| <= rho1
 
 

@@ -54,7 +54,7 @@ def shared(a: Numbers, b: Numbers) -> Numbers:
 
 
 def matches(a: Numbers, b: Numbers) -> tuple[Any, Any]:
-    """The indices, into each of the sorted arrays a and b, of the numbers that both contain."""
+    """The indices of the common numbers of the sorted arrays a and b, in a and in b."""
     if np.array_equal(a, b):
         return slice(None), slice(None)
     if len(a) > len(b):

@@ -5,7 +5,7 @@ An attribute x has an unlimited number of n-grams (x, y_1 .. y_k), so they are n
 
     E[x, b g] <= E[x, g],   C[x, b g] <= C[x, g],
 
-so no extension of a string with max(E, C) <= rho1 can violate its condition |E - C| <= rho1, whatever its length.
+so no extension of a string with max(E, C) <= rho1 can violate its condition |E - C| <= rho1, regardless of its length.
 (Values must not be negative. A rho1 that grows with the length, as in `order_penalty`, only rules out more.) Screening
 proceeds level by level. It extends only strings above rho1, and only by labels b for which C[x, b g] or a bound on E[x,
 b g] exceeds rho1 (`Oracle.ngram_bounds`).

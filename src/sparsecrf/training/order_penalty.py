@@ -4,7 +4,8 @@
 
 With factor >= 1, longer strings are penalised more, since there are more of them and each is learnt from fewer tokens.
 Screening stays exact: E[x, b g] <= E[x, g] and C[x, b g] <= C[x, g], and the threshold of b g is at least as large as
-the threshold of g. So no extension of a string with max(E, C) <= rho1_k can violate its condition, whatever its length.
+the threshold of g. So no extension of a string with max(E, C) <= rho1_k can violate its condition, regardless of its
+length.
 """
 
 from __future__ import annotations

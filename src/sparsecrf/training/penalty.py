@@ -8,8 +8,8 @@ checkpoints use only these methods, so a new penalty is a new class that impleme
     excess(g)           the absolute values of subgradient(0, g): how far g exceeds what Omega tolerates at zero
     prox(v, c)          argmin_w |w - v|^2 / 2 + c Omega(w)
     conjugate(size)     Omega*(G) = max_w { w . G - Omega(w) }, from |G|
-    thresholds          a feature with |g| <= its threshold is optimal at zero, whatever the other weights are: only
-                        features whose |g| could exceed it need to be checked. It may grow with the number of labels;
+    thresholds          a feature with |g| <= its threshold is optimal at zero for any other weights: only features
+    whose |g| could exceed it need to be checked. It may grow with the number of labels;
                         `threshold` is the smallest one, which applies to features of one and two labels
     movable(w, g, c)    which features are nonzero, or would leave zero if all thresholds were multiplied by c
     metric(unit)        sizes [K], adjusted so that `prox` can be computed with c = (a number) / (their squares)

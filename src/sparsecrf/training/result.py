@@ -89,7 +89,7 @@ class Fit:
         prior: Model | None = None,
         **options: Any,
     ) -> Model:
-        """The model with the vocabulary that encoded the corpus; `options` are as for `Model` (template, columns and
+        """The model with the vocabulary that encoded the corpus; `options` are passed to `Model` (template, columns and
         vectors). `note`: additional entries of the training record. `compacted`: drop attributes that have no weight,
         as `Model.compacted` does, and add the weights of a `prior` for attributes that are not in the corpus.
 

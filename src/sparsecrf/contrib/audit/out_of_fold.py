@@ -36,8 +36,8 @@ class Window(NamedTuple):
 
 
 class Spans:
-    """Finds the spans of label sequences, given the labels of a data set. Spans are defined as for `Model.spans`:
-    chunks or, if labels do not encode chunks, runs of equal labels."""
+    """Finds the spans of label sequences, given the labels of a data set. Spans are those of `Model.spans`: chunks or,
+    if labels do not encode chunks, runs of equal labels."""
 
     def __init__(self, labels: Sequence[str], scheme: str | Scheme = Scheme.AUTO) -> None:
         self._reader = SpanReader(labels, scheme)
@@ -49,8 +49,7 @@ class Spans:
         return " ".join(kind or labels[a] for a, _, kind in self._reader.places_of(labels)) or OUTSIDE
 
     def windows(self, given: Sequence[str], best: Sequence[str]) -> Iterator[Window]:
-        """The spans of a sequence's given labels, followed by those spans of the best labels that overlap none of
-        them."""
+        """The spans of a sequence's given labels, followed by the spans of the best labels that do not overlap them."""
         own = self._reader.places_of(given)
         for a, b, _ in own:
             before = not self._bounded and a > 0 and given[a - 1] == OUTSIDE
@@ -89,7 +88,7 @@ def judged_folds(
 ) -> Iterator[Judged]:
     """Judge fold by fold. Each fit starts from the weights of the previous one; the problem is convex, so this only
     saves time. `groups` contains a value for each sequence; sequences with the same value are held out together.
-    `scheme` is the encoding of spans by labels. `options` are as for `fit`. Raises KeyboardInterrupt if a fit is
+    `scheme` is the encoding of spans by labels. `options` are passed to `fit`. Raises KeyboardInterrupt if a fit is
     interrupted.
     """
     corpus, start = data.corpus, None
@@ -214,10 +213,10 @@ def audit(
     was trained on a label that it judges. The result ranks all tokens and all spans, the most suspicious first, each
     with the label that the model would assign.
 
-    X, y, `lengths` and `sentences` are as for `CRF.fit`, and `parameters` are those of `CRF`: features, template, rho1,
-    ...; with `verbose=1` progress is shown. `groups` contains a value for each sequence, such as its document
-    (`path.documents`): sequences with the same value are held out together. `scheme` is the encoding of spans by
-    labels, as for `sparsecrf eval`.
+    X, y, `lengths` and `sentences` have the same meaning as in `CRF.fit`, and `parameters` are those of `CRF`:
+    features, template, rho1, ...; with `verbose=1` progress is shown. `groups` contains a value for each sequence, such
+    as its document (`path.documents`): sequences with the same value are held out together. `scheme` is the encoding of
+    spans by labels, as in `sparsecrf eval`.
     """
     crf = CRF(**parameters)
     crf._check_one_fit()

@@ -4,9 +4,9 @@
     import sparsecrf.contrib.compat as sklearn_crfsuite        # CRF
     from sparsecrf.contrib.compat import metrics, scorers, utils
 
-The objective is CRFsuite's (params.py), on the features that CRFsuite would generate (features.py). Models are saved in
-sparsecrf's format; CRFsuite's files can be opened, and written on request. `install` registers these classes under the
-names of the original classes, for pickles of these and for libraries that import them.
+The objective is CRFsuite's (params.py), over the features that CRFsuite would generate (features.py). Models are saved
+in sparsecrf's format; CRFsuite's files can be opened, and written on request. `install` registers these classes under
+the names of the original classes, for pickles and libraries that refer to the original classes.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _NOT_OF_TRAINING = ("algorithm", "verbose", "model_filename", "keep_tempfiles", 
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """sklearn-crfsuite's CRF, trained by `sparsecrf`. Parameters are as for `Trainer`; None means the default.
+    """sklearn-crfsuite's CRF, trained by `sparsecrf`. It takes the parameters of `Trainer`; None means the default.
 
     With `model_filename`, `fit` also writes the model there, and an unfitted estimator loads it from there, in the
     format of this package or of CRFsuite. Otherwise the model is kept in memory, and a file is created only when

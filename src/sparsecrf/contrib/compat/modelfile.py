@@ -34,7 +34,7 @@ class FileResource:
         self.keep_tempfiles, self.suffix, self.prefix = keep_tempfiles, suffix, prefix
         self._name = filename
         self._content: bytes | None = None  # content of a file that is yet to be created
-        self._model: Model | None = None  # the model of such a file, not yet serialized
+        self._model: Model | None = None  # the model for this file, not yet serialized
         self._remove: weakref.finalize[..., FileResource] | None = None
         self._descriptors: list[int] = []
 

@@ -68,7 +68,7 @@ class _Finder(Loader):
         return ModuleSpec(name, self, is_package=True) if name in _PACKAGES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Returns None, as for an ordinary module."""
+        """Returns None, which lets Python create an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
         package = module.__name__

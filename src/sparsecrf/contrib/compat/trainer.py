@@ -46,7 +46,7 @@ class BaseTrainer:
     The algorithms `lbfgs` and `l2sgd` both minimise CRFsuite's objective with the same solver; `ap`, `pa` and `arow`
     are online algorithms that do not maximise a likelihood. `help` explains a parameter.
 
-    The model file is a safetensors file, whatever its name, unless you ask for CRFsuite's own format:
+    The model file is a safetensors file, regardless of its name, unless you ask for CRFsuite's own format:
     `train(name, format="crfsuite")`, or `Trainer.model_format = "crfsuite"` if other code calls `train`.
     """
 

@@ -90,7 +90,8 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     open_nodes = [(bases[0], b"")]
     while open_nodes:
         b, prefix = open_nodes.pop()
-        begin, end = children.pop(b, (0, 0))  # if a node is reached twice, it has no children left: the file is damaged
+        # a node that is reached twice has no children left, which means that the file is damaged
+        begin, end = children.pop(b, (0, 0))
         if begin == end or len(prefix) > _LONGEST_NAME:
             raise InputError(f"{source}: expected names in a trie, found a branch without a name after {prefix[:40]!r}")
         for p in reversed(order[begin:end]):

@@ -93,7 +93,7 @@ def _strings(names: list[str]) -> bytes:
 
 
 def _hash_tables(hashes: list[int], offsets: list[int], at: int) -> tuple[bytes, bytes]:
-    """All hash tables, the first at byte `at` of the chunk, and the references to them."""
+    """All hash tables, the first of which begins at byte `at` of the chunk, and the references to the tables."""
     members: list[list[tuple[int, int]]] = [[] for _ in range(_TABLES)]
     for h, offset in zip(hashes, offsets, strict=True):
         members[h % _TABLES].append((h, offset))

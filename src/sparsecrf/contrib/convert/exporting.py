@@ -106,7 +106,7 @@ def _check_letters(names: StringTable, attributes: Any, letters: str, what: str)
 
 
 class _Ids:
-    """Numbers new attributes in order of first use. Raises if two attributes of the model would become one."""
+    """Numbers new attributes in order of first use. It is an error if two attributes of the model would become one."""
 
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []

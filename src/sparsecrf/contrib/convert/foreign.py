@@ -36,7 +36,8 @@ def read_wapiti(path: File, encoding: str = UTF8) -> Model:
 
 
 def read_crfpp(path: File, encoding: str = UTF8) -> Model:
-    """Read a model of CRF++, binary (single-precision weights) or the text that `crf_learn -t` writes next to it."""
+    """Read a model of CRF++: the binary file (single-precision weights), or the text that `crf_learn -t` writes next to
+    it."""
     data, source, charset = Path(path).read_bytes(), os.fspath(path), Charset(encoding)
     is_binary = crfpp_binary.is_binary(data)
     if not is_binary and not data.startswith(b"version: "):

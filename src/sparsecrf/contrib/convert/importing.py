@@ -54,7 +54,8 @@ def assemble(
     template: Template | None = None,
     n_columns: int = 0,
 ) -> Model:
-    """A model from cells by id (as for `Model.from_cells`) with their weights; cells with weight 0 are left out."""
+    """A model from cells by id, as `Model.from_cells` takes them, with their weights. Cells with weight 0 are left
+    out."""
     tables = table_of(labels, "label", source), table_of(attributes, "attribute", source)
     kept = []
     for (cells, w), width in ((unigram, 2), (bigram, 3)):

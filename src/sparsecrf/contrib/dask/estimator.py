@@ -30,8 +30,9 @@ from sparsecrf.training.choices import check_options
 class DaskCRF(TrainingCRF):
     """Linear-chain CRF with an elastic net, trained and used on a Dask cluster.
 
-    X and y are Dask bags, or lists of partitions (lists, delayed objects or futures). They contain sequences as for
-    `CRF`. The parameters in the signature, and the attributes, are those of `CRF`, with these differences.
+    X and y are Dask bags, or lists of partitions (lists, delayed objects or futures). They contain the same kinds of
+    sequences as for `CRF`. The parameters in the signature, and the attributes, are those of `CRF`, with these
+    differences.
 
     Parameters
     ----------

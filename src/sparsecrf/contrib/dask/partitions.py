@@ -158,7 +158,7 @@ def parts_of(url: str, format: Format, size: int) -> list[File]:
             text = _next_text(file, 0)
             for at in (n_bytes * k // n_parts for k in range(1, n_parts)):
                 end = _next_end(file, at, format, size) if at > ends[-1] else None
-                end = None if end is None else _next_text(file, end)  # so that no part consists of blank lines only
+                end = None if end is None else _next_text(file, end)  # so that no part consists only of blank lines
                 if end is not None and text is not None and text < end:
                     ends.append(end)
     except (OSError, ValueError):
@@ -233,7 +233,7 @@ def partitions_of(cluster: Cluster, X: Any, what: str) -> list[Any]:
 
 
 def in_step(parts: Mapping[str, Sequence[Any] | None]) -> int:
-    """The number of partitions, which must be the same for all of these."""
+    """The number of partitions, which must be the same for all arguments."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
         raise InputError(f"expected the same number of partitions in {', '.join(sizes)}, found {sizes}")

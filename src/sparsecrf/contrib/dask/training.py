@@ -62,13 +62,14 @@ def train(
     of partitions, each of which is a list, a delayed object or a future. Without y, the partitions hold pairs (tokens,
     labels). X can also name labelled files, as a path, a pattern, a URL for fsspec, or a list of these: workers read
     the files themselves, and a file is one partition, or several of about `partition_bytes` if it is larger. `format`,
-    `missing` and `label_sets` describe these files. `sample_weight`, also in partitions, is as for `CRF.fit`.
+    `missing` and `label_sets` describe these files. `sample_weight` contains the weights of `CRF.fit`, also in
+    partitions.
 
     `dev` is other labelled data in memory, (X, y), or, if X names files, the path of a file. `threads` is the number of
     threads of one shard; each worker processes one shard per thread at a time. `timeout`: seconds without any answer
     before giving up on the cluster (a single pass over the largest shard must take less). `options` are those of `fit`.
 
-    The same partitions give bit-identical results, whichever workers process them.
+    The same partitions give bit-identical results, regardless of which workers process them.
     """
     of_fit = {"solver": solver, "label_parts": label_parts, "dev": dev, **options}
     check_options(of_fit, [Choice("", "data on a cluster", has(Trait.SHARDS, Trait.ON_CLUSTER))])

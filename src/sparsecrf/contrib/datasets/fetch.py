@@ -109,7 +109,7 @@ def _content(data_set: DataSet, file: Source) -> bytes:
         cause = getattr(error.args[0], "reason", error) if error.args else error  # the error that urllib3 wraps
         host, short = urlsplit(file.url).hostname, str(cause).rpartition(": ")[2]
         raise InputError(f"{data_set.name}: could not connect to {host}; are you online? {short}") from None
-    except OSError as error:  # no such file, disk full
+    except OSError as error:  # such as a missing file or a full disk
         raise InputError(f"{file.url}: could not download {file.size:,} bytes: {error}") from None
     except ValueError as error:  # raised by pooch for a wrong checksum
         raise InputError(f"{file.url}: expected SHA-256 {file.sha256}, found different content: {error}") from None

@@ -16,7 +16,7 @@ from sparsecrf.model import Model
 WINDOW = 4  # number of letters on each side
 LONGEST = 4  # length of the longest n-gram
 HELD_OUT = 1000  # number of dev words, and of test words
-EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # with zero, one and two sounds per letter
+EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # their letters make zero, one and two sounds
 
 
 def attributes(word: str) -> list[list[str]]:
@@ -50,7 +50,7 @@ def conditions_pairs(attribute: str) -> bool:
 
 
 def phonemes(labels: Iterable[str]) -> tuple[str, ...]:
-    """The pronunciation given by the labels of a word: silent letters are dropped, double labels become two
+    """The pronunciation given by the labels of a word: silent letters are dropped, and double labels become two
     phonemes."""
     return tuple(phoneme for label in labels if label != SILENT for phoneme in label.split(JOIN))
 
@@ -83,7 +83,7 @@ class Part:
 class Task:
     """A sample of a dictionary, aligned."""
 
-    train: Part  #: without the few words that need a rare label
+    train: Part  #: the aligned words, without the few that need a rare label
     dev: Part
     test: Part
     examples: Part  #: a few words to show

@@ -86,12 +86,12 @@ def write_files(
     lines = (line for tokens, labels in test for line in crfsuite_lines(tokens, labels))
     write_atomically(data, "".join(lines).encode())
     model.save(folder / "model.safetensors")
-    with warnings.catch_warnings():  # about labels that occur only in the test data of a small sample
+    with warnings.catch_warnings():  # ignore warnings about labels that occur only in the test data of a small sample
         warnings.simplefilter("ignore", UserWarning)
         page = make_report(model, name="the demo's model", data=data)
     write_atomically(folder / "report.html", page.encode())
     named = {
-        "report.html": "the model and its errors, for a browser",
+        "report.html": "the model and its errors, as a page for the browser",
         "model.safetensors": "the model",
         "test.crfsuite": "the test data",
     }

@@ -143,7 +143,7 @@ def _signed(value: float, largest: float) -> str:
 
 
 def _background(colour: str, share: float) -> str:
-    """The background for a share; 1 gives the strongest colour. Black and white text is readable on all of them."""
+    """The background for a share; 1 gives the strongest colour. Black and white text is readable on all backgrounds."""
     return f"background:rgba({colour},{0.5 * min(1.0, max(0.0, share)):.2f})"
 
 

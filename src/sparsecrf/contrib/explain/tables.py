@@ -16,7 +16,7 @@ from sparsecrf.contrib.explain.of_model import ModelExplanation
 from sparsecrf.contrib.explain.of_sequence import SequenceExplanation
 from sparsecrf.contrib.explain.weights import START, Weight
 
-MOST_TEMPLATES = 40  # maximum number of rows: there may be thousands of prefixes
+MOST_TEMPLATES = 40  # maximum number of rows, since there may be thousands of prefixes
 
 
 def as_text(tables_for: Callable[[Console], Iterable[Table]]) -> str:

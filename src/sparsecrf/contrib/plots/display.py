@@ -29,7 +29,7 @@ TALLEST = 9.0  # inches
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
-QUIET = "#888888"  # for elements shown for comparison
+QUIET = "#888888"  # the colour of elements shown for comparison
 
 SMALL = 7  # points: names and numbers on the axes
 _STYLE: Any = {

@@ -25,7 +25,7 @@ _RC: Any = {"svg.hashsalt": "sparsecrf", "svg.fonttype": "none", "pdf.fonttype":
 
 
 def check_matplotlib() -> None:
-    """Raise if matplotlib is missing."""
+    """Raise an error if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise InputError("plots need the package matplotlib: pip install 'sparsecrf[plot]'")
 

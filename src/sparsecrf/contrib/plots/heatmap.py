@@ -20,7 +20,7 @@ CELL = 0.125  # inches: size of a cell with a legible name
 _CHARACTER = 0.058  # inches: width of a character of a name
 _NAME = 1.12 * SMALL  # points: the height of a line of names
 MOST_ROWS = 400  # maximum number of rows drawn; if there are more, several share a row
-_VECTOR = 10_000  # maximum number of cells drawn as vectors
+_VECTOR = 10_000  # maximum number of cells drawn as vector graphics
 MOST_NUMBERS = 12  # numbers are written into the cells of at most this many rows and columns
 
 

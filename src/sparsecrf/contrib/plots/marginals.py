@@ -47,8 +47,8 @@ class MarginalsDisplay(Display):
         tokens: Sequence[str] | None = None,
         gold: Sequence[str | None] | None = None,
     ) -> MarginalsDisplay:
-        """Create a display from a sequence as for `Model.label`. `tokens`: row names, by default the token or its first
-        column."""
+        """Create a display from a sequence that `Model.label` accepts. `tokens`: row names, by default the token or its
+        first column."""
         given, names = named_tokens(sequence)
         shown = names if tokens is None else tokens
         return cls(model.marginals(given), shown, model.labels, model.label(given), gold)

@@ -26,7 +26,7 @@ class TransitionsDisplay(ModelDisplay):
     """A matrix of weights, previous label by label, with the row of the start label on top."""
 
     def __init__(self, matrix: Any, labels: Sequence[str], *, start: bool = True) -> None:
-        """`matrix`: float64[Y + 1, Y], as for `Model.transitions`, with the start label in the last row; without
+        """`matrix`: float64[Y + 1, Y], as `Model.transitions` returns it, with the start label in the last row; without
         `start`, [Y, Y]."""
         self.matrix, self.labels, self.start = np.asarray(matrix, float), list(labels), start
         expected = (len(self.labels) + start, len(self.labels))

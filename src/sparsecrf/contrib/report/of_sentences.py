@@ -46,7 +46,7 @@ def sentence_data(
 ) -> dict[str, Any]:
     """The scores of all sentences, and explanations of `max_sentences` of them, those with errors first.
 
-    `names` collects the attributes of the explanations. `format` is as for `predicted`.
+    `names` collects the attributes of the explanations. `format` is passed to `predicted`.
     """
     evaluation, wrong, right = Evaluation(), list[Sentence](), list[Sentence]()
     for number, (tokens, gold, labels) in enumerate(predicted(model, source, format=format), 1):

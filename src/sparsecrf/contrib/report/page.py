@@ -106,7 +106,7 @@ def page_of(
 
 
 def as_script_text(content: Any) -> str:
-    """JSON that cannot end the script element that contains it, whatever strings occur in the content."""
+    """JSON that cannot end the script element that contains it, even if the content contains end tags."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 

@@ -55,9 +55,10 @@ class Metrics:
             put(name, "counter", about, {_of(one.name): float(counts[one.name]) for one in every})
         put("sparsecrf_model_loaded_timestamp_seconds", "gauge", "Time at which the model was read.",
             {_of(one.name): one.loaded.time for one in every})  # fmt: skip
-        put("sparsecrf_model_reloads_total", "counter", "Times that a changed file replaced the model.",
+        put("sparsecrf_model_reloads_total", "counter", "Number of times that a changed file replaced the model.",
             {_of(one.name): one.reloads for one in every})  # fmt: skip
-        put("sparsecrf_model_reload_failures_total", "counter", "Times that a changed file could not be read.",
+        put("sparsecrf_model_reload_failures_total", "counter", "Number of times that a changed file could not be "
+                                                                "read.",
             {_of(one.name): one.failures for one in every})  # fmt: skip
         put("sparsecrf_model_stale", "gauge", "1 if the file has changed but could not be read.",
             {_of(one.name): float(one.error is not None) for one in every})  # fmt: skip

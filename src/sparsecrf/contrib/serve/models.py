@@ -48,7 +48,7 @@ class ServedModels:
     """Models by name."""
 
     def __init__(self, files: Mapping[str, str | os.PathLike[str]]) -> None:
-        """`files`: the file of each model by its name. Raises if one cannot be served."""
+        """`files`: the file of each model by its name. It is an error if one of them cannot be served."""
         self._by_name: dict[str, Served] = {}
         for name, path in files.items():
             loaded = _load(name, os.fspath(path))

@@ -36,7 +36,7 @@ class LabelRequest:
     kind: str  #: one of INPUTS
     sentences: list[list[Any]]  #: in the form that `Model.label` accepts
     n_tokens: int
-    offsets: list[list[tuple[int, int]]] | None = None  #: for text: start and end of each token
+    offsets: list[list[tuple[int, int]]] | None = None  #: start and end of each token, if the input is text
     nbest: int = 0  #: 0 if not requested
     marginals: bool = False
     scores: bool = False

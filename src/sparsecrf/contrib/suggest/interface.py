@@ -79,10 +79,10 @@ def suggest(
 ) -> list[Suggestion]:
     """The `n` sequences of the pool X to annotate next, the most useful first; all if there are fewer.
 
-    X is as for `Model.encode`; sequences without tokens are never chosen. `by` is the measure of uncertainty:
-    "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change" (the expected
-    change of the weights). `diversity` is the strength of the preference for attributes that no chosen sequence
-    contains yet, including attributes that are not in the model; 0 means no preference.
+    X has a form that `Model.encode` accepts; sequences without tokens are never chosen. `by` is the measure of
+    uncertainty: "confidence" (of the whole label sequence), "entropy" (of the labels of single tokens), or "change"
+    (the expected change of the weights). `diversity` is the strength of the preference for attributes that no chosen
+    sequence contains yet, including attributes that are not in the model; 0 means no preference.
     """
     check_options(n, by, diversity)
     measure, chain = MEASURES[by], model.chain_with(threads)

@@ -46,7 +46,7 @@ def change(chain: Chain, corpus: Corpus) -> Floats:
 
 
 def _sums(of_tokens: Floats, corpus: Corpus) -> Floats:
-    """Sums over the tokens of each sequence, none of which is empty."""
+    """Sums over the tokens of each sequence; no sequence is empty."""
     found: Floats = np.add.reduceat(of_tokens, corpus.offsets[:-1])
     return found
 

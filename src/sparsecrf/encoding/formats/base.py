@@ -134,7 +134,7 @@ class Format(ABC):
         threads: int = 1,
         label_sets: str = "",
     ) -> Any:
-        """The encoder to which `add` passes sequences; options are as for `encode_files`. The encoder
+        """The encoder to which `add` passes sequences; it takes the options of `encode_files`. The encoder
         provides `n_sequences`, `n_tokens` and `build()`."""
         tables = vocabulary.attributes, vocabulary.labels
         return TextEncoder(*tables, vocabulary.start, grow, missing, words, threads, label_sets)

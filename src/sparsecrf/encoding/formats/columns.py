@@ -39,7 +39,7 @@ class Columns(Format):
             if layout.ragged:
                 raise InputError("ragged needs a template, which determines the required columns")
             if columns == 0:
-                return layout  # there are only blank lines
+                return layout  # all lines are blank
         needed = 2 if template is None else template.n_columns + 1
         if columns == 1 < needed and layout.n_columns == 0 and (template is None or b"\0" not in piece.data):
             raise InputError(_only_one(piece, source, needed))  # the core reports NUL bytes of binary files

@@ -111,7 +111,7 @@ class _Sentence(Record):
                 raise InputError(f"{where}: expected the number of a word (3, 3-4 or 3.1), found {number!r:.60}")
         self.rows = [[cells[1]] for cells in self._words.values()]
         if labelled:
-            read, is_feats = _LABELS[label][0], label == "feats"  # where _ means no features
+            read, is_feats = _LABELS[label][0], label == "feats"  # in this column, _ means no features
             # In other columns, _ means that the word is not annotated.
             self.labels = [
                 None if (name := read(cells)) == "_" and not is_feats else name for cells in self._words.values()

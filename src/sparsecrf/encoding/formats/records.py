@@ -144,14 +144,14 @@ def _known(label: str | None, record: Record, source: str) -> str:
 
 
 class RecordEncoder:
-    """Adds records to a corpus, as the core's TextEncoder does for text. Options are as for `Format.encoder`."""
+    """Adds records to a corpus, as the core's TextEncoder does for text. It takes the options of `Format.encoder`."""
 
     def __init__(
         self, vocabulary: Vocabulary, grow: bool, missing: str, words: Words | None, threads: int, label_sets: str
     ) -> None:
         self.vocabulary, self.grow, self.missing, self.words = vocabulary, grow, missing, words
         self.threads, self.label_sets = threads, label_sets
-        self.n_sequences = self.n_tokens = 0  #: since the last corpus was built
+        self.n_sequences = self.n_tokens = 0  #: counted since the last corpus was built
         self._encoder: Encoder | None = None  # made with the template of the first record
 
     def add(self, record: Record, template: Template, source: str) -> None:

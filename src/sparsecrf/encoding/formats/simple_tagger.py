@@ -46,7 +46,7 @@ class SimpleTagger(CrfSuite):
         if not words:
             return b""
         label = words.pop() if self._labelled else b"_"
-        return b"\t".join([label, *dict.fromkeys(words)])  # features are binary, however often they are listed
+        return b"\t".join([label, *dict.fromkeys(words)])  # features are binary even if they are listed several times
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         for piece in self.pieces(source):

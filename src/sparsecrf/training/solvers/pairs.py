@@ -11,7 +11,7 @@ from sparsecrf.training.feature_sets import Floats, WorkingSet
 from sparsecrf.training.solvers.solver import Arrays
 
 _SPARE = 1  # spare rows for the next pairs
-# minimum number of pairs, also for a large working set, which keeps fewer pairs than usual
+# minimum number of pairs; a large working set keeps fewer pairs than usual, but at least this many
 _FEWEST, _MOST_NUMBERS = 6, 2**20
 
 

@@ -55,7 +55,8 @@ _WARM_EPOCHS, _WARM_EPOCHS_L2, _WARM_SAMPLE, _WARM_DECAY = 2, 3, 250, 1.0
 # (benchmarks/NOTES.md).
 _WARM_AT_ONCE = 8
 _WARM_KEEP = 0.5  # after the warm-up, features at zero whose |gradient| is below this share of rho1 are dropped
-_WARM_TOKENS = 8_000_000  # for larger sharded data, use shards with about this many tokens in total
+# maximum number of tokens to step over; if sharded data are larger, only some of the shards are used
+_WARM_TOKENS = 8_000_000
 
 
 class _Stochastic(Solver):

@@ -36,8 +36,8 @@ class Result:
     history: list[Record] = field(default_factory=list)
 
 
-#: Called with the fields of a record; True ends the run. Return values that are not bool are ignored, so that
-#: `list.append` can be a callback.
+#: A callback receives the fields of a record and ends the run by returning True. Return values that are not bool are
+#: ignored, so that `list.append` can be a callback.
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 # The first screening waits until the model is peaked: at w = 0 almost every feature looks like a violation.
@@ -333,7 +333,7 @@ class Run:
     # ---- Properties of a point
 
     def _value(self, point: Point) -> float:
-        if self._valued[0] is not point:  # needed several times per iteration
+        if self._valued[0] is not point:  # cached, since it is needed several times per iteration
             self._valued = point, point.loss + self.objective.penalty_on(point.known).value(point.w)
         return self._valued[1]
 
@@ -352,7 +352,7 @@ class Run:
         """The same weights on a working set that contains every violation, with KKT residual and gap over all
         features."""
         began = time.perf_counter()
-        if self.objective.penalty.threshold == 0:  # all features are known
+        if self.objective.penalty.threshold == 0:  # the set already contains all features
             gap = self.bound.gap(point.known.numbers, point.w, point.loss, point.g)
             return point, _Certificate(self._relative_kkt(point), gap, 0.0)
         wide, w, loss, g = self.objective.screen(point.known, point.w)
