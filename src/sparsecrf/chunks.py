@@ -67,7 +67,7 @@ WHOLE = frozenset("[]S")  # chunks of one token, regardless of the labels next t
 # Types that mark tokens outside all fields, for schemes of fields.
 _OUTSIDE_FIELDS = {Scheme.GROBID: frozenset({"O", "<other>"}), Scheme.RUNS: frozenset("O")}
 
-# Letters that the other schemes use.
+# The letters that the other schemes use.
 ALPHABETS = {Scheme.IOB1: "BIO", Scheme.IOB2: "BIO", Scheme.IOBES: "BIESO"}
 #: The schemes that `recode` can write.
 CODES = tuple(scheme.value for scheme in ALPHABETS)
@@ -141,7 +141,7 @@ def recode(labels: Sequence[str], to: str | Scheme, scheme: str | Scheme = Schem
             letter = ("S" if ends else "B") if begins else ("E" if ends else "I")
         elif target is Scheme.IOB2:
             letter = "B" if begins else "I"
-        else:  # B only directly after a chunk of the same type
+        else:  # write B only directly after a chunk of the same type
             letter = "B" if begins and before == kind else "I"
         made.append(f"{letter}-{kind}" if kind else letter)
     return made
@@ -160,7 +160,7 @@ class ChunkReader:
         self.scheme = Scheme.of(scheme)
         self._pairs = _Pairs()
         self._split = _Split(self.scheme)
-        self.outside = _OUTSIDE_FIELDS.get(self.scheme, frozenset("O"))  #: types that are not spans
+        self.outside = _OUTSIDE_FIELDS.get(self.scheme, frozenset("O"))  #: types of labels that are in no span
 
     def type_of(self, label: str) -> str:
         if self.scheme is Scheme.GROBID:
@@ -168,7 +168,8 @@ class ChunkReader:
         return label if self.scheme in (Scheme.RUNS, Scheme.NONE) else self._split[label][1]
 
     def marks(self, labels: Sequence[str]) -> list[int]:
-        """END and START at each of the T + 1 boundaries; the chunk that starts at t has the type of label t."""
+        """The marks (END, START) at each of the T + 1 boundaries; the chunk that starts at t has the type of label
+        t."""
         if self.scheme in ALPHABETS:
             self._check(labels)
         if self.scheme is Scheme.IOB2:

@@ -58,9 +58,9 @@ class Evaluation:
         self.asked_scheme = Scheme.of(scheme)
         self.sequences = 0
         self.wrong_sequences = 0
-        self.confusion: Counter[tuple[str, str]] = Counter()  #: tokens by (gold, predicted) label
+        self.confusion: Counter[tuple[str, str]] = Counter()  #: number of tokens by (gold, predicted) label
         self._reader = ChunkReader(self.asked_scheme)
-        # Chunks by type.
+        # Numbers of chunks by type.
         self._gold: Counter[str] = Counter()
         self._predicted: Counter[str] = Counter()
         self._correct: Counter[str] = Counter()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 LINE_EVERY_S = 2.0  # seconds between two plain lines, at first
-_SHARE = 0.05  # later, the interval as a share of the elapsed time, so that an hour does not produce 1000 lines
+_SHARE = 0.05  # later, the interval is this share of the elapsed time, so that an hour does not produce 1000 lines
 _RENEW_EVERY_S = 0.2  # seconds between two changes of the line in a notebook
 
 

@@ -166,7 +166,7 @@ def converted(
     read.check_template(template, "template")
     name = name_of(source)
     if read.takes_template and write.takes_template and template is None:
-        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # columns are kept as they are
+        return write.write_rows(_recoded(read.read_rows(source), chunks, name), name)  # keep the columns unchanged
     return write.write(_recoded(read.read(source, template), chunks, name), name)
 
 

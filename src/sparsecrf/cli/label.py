@@ -241,7 +241,8 @@ def in_order(
     from threading import Semaphore, Thread
 
     done: SimpleQueue[tuple[Piece, Future[bytes]] | BaseException | None] = SimpleQueue()
-    room, left = Semaphore(2 * threads), False  # pieces that may still be read; whether the consumer has stopped
+    # how many pieces may still be read, and whether the consumer has stopped
+    room, left = Semaphore(2 * threads), False
     workers = ThreadPoolExecutor(threads)
 
     def read() -> None:

@@ -28,7 +28,7 @@ class HMM:
     initial: FloatArray  #: [Y]
     transition: FloatArray  #: [Y, Y], rows sum to one
     emission: FloatArray  #: [Y, X], rows sum to one
-    length: int  #: T, of every sequence
+    length: int  #: T, the length of every sequence
 
     def __post_init__(self) -> None:
         Y, X = len(self.labels), len(self.symbols)

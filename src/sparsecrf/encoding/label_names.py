@@ -12,7 +12,7 @@ class LabelNames:
     """Converts labels to names and back. Text is its own name; integers and booleans are converted."""
 
     def __init__(self, kind: type[str] | type[int] | type[bool] | None = None) -> None:
-        self.kind = kind  #: type of all labels; None means the type of the first label
+        self.kind = kind  #: type of all labels; None until the first label determines it
         self.n_missing = 0  #: number of labels that were None
 
     def of(self, labels: Any, i: int, what: str = "y") -> list[Any]:

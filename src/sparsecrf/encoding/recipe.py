@@ -33,7 +33,7 @@ class Recipe:
     format: str | None = None  #: format of files, named as for `--format`
     template: Template | Path | None = None  #: a template file, template lines, or a `Template`
     features: str | None = None  #: the name of a ready-made template, used instead of `template`
-    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as in the next two settings
+    lexicon: Mapping[str, Path] = field(default_factory=dict)  #: files by name, as are the next two settings
     clusters: Mapping[str, Path] = field(default_factory=dict)
     classes: Mapping[str, Path] = field(default_factory=dict)
     vectors: WordVectors | VectorFile | Path | None = None  #: word vectors
@@ -46,16 +46,16 @@ class Recipe:
     bigrams: Bigrams = "bias"  #: attributes that condition label pairs, if no template generates the attributes
     start: bool | None = None  #: whether a start label precedes the first token
     boundary: str = "crf++"  #: names of a template's cells beyond the ends of a sequence
-    bytes: bool = False  #: regular expressions of a template read bytes
+    bytes: bool = False  #: whether regular expressions of a template match bytes
     missing: str = ""  #: the placeholder for an unknown label in files
-    label_sets: str = ""  #: separates the labels of a set in files; empty if there are no sets
-    ragged: bool = False  #: lines of column files may differ in length
+    label_sets: str = ""  #: the separator of the labels of a set in files; empty if there are no sets
+    ragged: bool = False  #: whether lines of column files may differ in length
     encoding: str | None = None  #: encoding of files
-    min_count: int = 1  #: attributes that occur at fewer positions are dropped
+    min_count: int = 1  #: attributes that occur at fewer positions are left out
 
     # Not stored in recipe files:
     resources: tuple[Resource, ...] = ()  #: resources in addition to lexicon, clusters and classes
-    labels: tuple[str, ...] = ()  #: first labels of the vocabulary, whether or not they occur in the data
+    labels: tuple[str, ...] = ()  #: first labels of the vocabulary, even if they do not occur in the data
     lines: Template | None = None  #: made by `resolved` from `template` or `features`; None means the format's default
     called: Mapping[str, str] = field(default_factory=dict, compare=False)  #: names of settings, as the user typed them
 

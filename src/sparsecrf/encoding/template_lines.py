@@ -53,8 +53,8 @@ class Line:
     """A line without its comment; the first part begins with the letter that determines what its attributes
     condition."""
 
-    raw: str  #: as written
-    parts: tuple[str | Macro, ...]  #: as the core reads it
+    raw: str  #: the line as written
+    parts: tuple[str | Macro, ...]  #: the line as the core reads it
 
     @property
     def kind(self) -> str:

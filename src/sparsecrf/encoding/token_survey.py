@@ -37,7 +37,7 @@ class TokenSurvey:
 
     def add(self, tokens: Iterable[str]) -> None:
         for token in tokens:
-            if token == MARK:  # marks the beginning of a document
+            if token == MARK:  # this mark begins a document
                 continue
             if (is_split := self._is_split.get(token)) is None:
                 is_split = self._is_split[token] = len(word_offsets(token)) > 1
@@ -67,7 +67,7 @@ def tokenizer_of(training: Mapping[str, Any]) -> str:
     return name if name in TOKENIZERS else DEFAULT
 
 
-_WORTH_SAYING = 0.01  # share of the training tokens
+_WORTH_SAYING = 0.01  # minimum share of the training tokens
 
 
 def mismatch(training: Mapping[str, Any], tokenizer: str) -> str | None:

@@ -17,7 +17,7 @@ _LONGEST_LINE = 1 << 26  # bytes
 class VectorTable(NamedTuple):
     """The content of a file of word vectors."""
 
-    words: StringTable  #: of duplicates, only the first
+    words: StringTable  #: the words, each listed once
     values: NDArray[np.float32]  #: [words, width]
     sha256: str  #: checksum of the file, or of both files
 
@@ -47,7 +47,7 @@ def width_of(path: Path, words: Path | None = None) -> int:
             raise InputError(f"{os.fspath(path)}: expected a row of numbers for each word, found none")
         return int(matrix.shape[1])
     text = VectorText(os.fspath(path))
-    with open(path, "rb") as file:  # read up to a vector, since word2vec's first line may be wrong
+    with open(path, "rb") as file:  # read lines up to a vector, since word2vec's first line may be wrong
         while text.n_lines == 0 and (line := file.readline(_LONGEST_LINE)):
             text.add(line)
     if text.n_lines == 0:

@@ -205,12 +205,13 @@ class TrainingCRF(HasSolverOptions):
             yield PathWatch(self, advance, score, folds)
 
     def _keep(self, data: Dataset, found: Fit) -> None:
-        format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}  # settings for files to label
+        # the settings for labelling files
+        format = {FORMAT: "documents"} if data.recipe.features == "documents" else {}
         self.model_ = data.model(found, {**format, **estimator_record(data)})
         if data.n_features is not None:
             self.n_features_in_ = data.n_features
         elif hasattr(self, "n_features_in_"):
-            del self.n_features_in_  # set by an earlier fit to matrices
+            del self.n_features_in_  # an earlier fit to matrices may have set it
         if data.frame_columns is not None:
             self.feature_names_in_ = np.array(data.frame_columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -263,7 +263,7 @@ class CRF(BaseCRF):
                 rho1=falling(rho1s),
                 dev=data.dev,
                 error=score,
-                make_model=partial(data.model, compacted=False),  # keeps all attributes of the fits
+                make_model=partial(data.model, compacted=False),  # this model keeps all attributes of the fits
                 each=watch.each,
                 callback=watch.callback,
                 **self._options_for(data),

@@ -44,7 +44,7 @@ def score_for(scoring: Scoring, data: Dataset, unknown: Unknown | None = None) -
         scoring = "chunk_f1" if chunks else "token_accuracy"
     function, given, sign = _function(scoring)
     if function is chunk_f1_score and "scheme" not in given:
-        # The labels of all data decide, because all labels of a fold may be outside chunks.
+        # The labels of all data decide this, because all labels of a fold may be outside chunks.
         if not chunks:
             known = ", ".join(data.label_names[:10])
             raise InputError(f"scoring: expected labels that encode chunks (B-TYPE, I-TYPE, O, ...), found {known}")

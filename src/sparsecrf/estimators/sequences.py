@@ -9,7 +9,7 @@ from sparsecrf._core import InputError
 from sparsecrf.encoding.matrix import Csr, is_matrix
 from sparsecrf.estimators.frames import is_frame, is_polars, labels_in, rows_of
 
-#: Code that makes a frame for each sentence; the key is whether the frame is from polars.
+#: Code that makes a frame for each sentence, by whether the frame is from polars.
 _HOW_TO_SPLIT = {
     False: "parts = [part for _, part in frame.groupby('sentence', sort=False)]",
     True: "parts = frame.partition_by('sentence', maintain_order=True)",

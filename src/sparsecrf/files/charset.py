@@ -21,7 +21,7 @@ UTF8, BYTES = "utf-8", "bytes"
 #: Bytes that separate columns and lines. Files are cut into sequences before they are decoded.
 _ASCII = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
 _ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
-#: Replaces bytes that cannot be decoded.
+#: The character that replaces bytes that cannot be decoded.
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

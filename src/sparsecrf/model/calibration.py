@@ -28,7 +28,7 @@ SEQUENCES, TOKENS, SPANS = "sequences", "tokens", "spans"
 KINDS = (SEQUENCES, TOKENS, SPANS)
 MIN_SENTENCES = 19  #: the smallest number of sentences that allows a coverage of 0.95
 
-_DIGITS = 1e6  # sums of shares are rounded up to millionths: sets can only become larger
+_DIGITS = 1e6  # sums of shares are rounded up to millionths, so sets can only become larger
 _THINNED = 0.99  # neighbouring steps differ by at least a hundredth in the number of misses
 
 

@@ -15,7 +15,7 @@ def _follows(previous: tuple[str, str], tag: tuple[str, str], scheme: str) -> bo
     """Whether a tag may directly follow another; ("", "") is the start of the sequence."""
     (before, before_kind), (prefix, kind) = previous, tag
     inside = before_kind == kind  # inside a chunk of the same type
-    if scheme == "iob1":  # B only directly after a chunk of the same type
+    if scheme == "iob1":  # B is valid only directly after a chunk of the same type
         return prefix != "B" or (before in ("B", "I") and inside)
     if scheme == "iob2":
         return prefix != "I" or (before in ("B", "I") and inside)

@@ -58,7 +58,7 @@ class Parts(NamedTuple):
     w: Any  #: [K] float64, their weights
     start: bool  #: whether a start label precedes the first position
     template: Template | None = None
-    n_columns: int = 0  #: columns of observations; 0 means any number
+    n_columns: int = 0  #: number of columns of observations; 0 means any number
     training: Mapping[str, Any] = MappingProxyType({})  #: how the weights were found, in JSON values
     ngrams: Ngrams | None = None  #: label n-grams of the last features, in order
     dense: DenseColumns | None = None  #: standardisation of token vectors; None means no vectors

@@ -85,7 +85,7 @@ def constraints_by_name(
 def label_id(vocabulary: Vocabulary, name: str) -> int:
     try:
         found = vocabulary.labels.find(name)
-    except TypeError:  # not text, or text that UTF-8 cannot encode
+    except TypeError:  # the name is not text, or is text that UTF-8 cannot encode
         found = None
     if found is None:
         known = ", ".join(vocabulary.labels[k] for k in range(min(10, len(vocabulary.labels))))

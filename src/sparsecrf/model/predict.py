@@ -96,7 +96,7 @@ def _of_items(model: Model, name: str, charset: Charset) -> _Answer:
     def answer(piece: Piece) -> Iterator[Predicted]:
         data = charset.decoded(piece, name).data
         text = model.label_text(data, name, 0, piece.line).decode()
-        # Labels may contain spaces: a tab separates them.
+        # Labels may contain spaces, so a tab separates them.
         labelled = [[line.split("\t") for line in rows.split("\n")] for rows in text.split("\n\n")[:-1]]
         for (tokens, _), rows in zip(parse_crfsuite(data, name, piece.line), labelled, strict=True):
             yield Predicted(tokens, [gold for gold, _ in rows], [label for _, label in rows])

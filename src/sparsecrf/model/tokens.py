@@ -42,7 +42,7 @@ class TokenCheck:
         # Whether mappings are known to contain attributes of the model, and the same for other tokens. This is not
         # checked for a model without weights, which contains no attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
-        self._n_strange = 0  # text or list tokens in all calls so far, while none is known
+        self._n_strange = 0  # number of text or list tokens in all calls so far, as long as none is known
         self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
@@ -51,7 +51,7 @@ class TokenCheck:
         A few new words are normal, so the warning requires a minimum number of text and list tokens. `alone`: a single
         sequence, without a number.
         """
-        n_mappings = 0  # sequences without a known attribute
+        n_mappings = 0  # number of sequences without a known attribute
         for i, sequence in enumerate(X):
             if self._is_usual(sequence):
                 yield sequence
@@ -74,7 +74,7 @@ class TokenCheck:
         if n_mappings > 0 and not self._mappings_familiar:
             self._warn("mapping")
         if self._n_strange >= _FEW and not self._others_familiar:
-            self._others_familiar = True  # new words are normal: warn only once
+            self._others_familiar = True  # new words are normal, so warn only once
             self._warn(f"of {self._n_strange} tokens, the first of them {self._first_strange!r:.60}")
 
     def _warn(self, where: str) -> None:

@@ -38,7 +38,7 @@ class Unchanged:
 
     sequences: int = 0
     tokens: int = 0
-    proved: int = 0  #: sentences whose labels are proved to stay the same
+    proved: int = 0  #: number of sentences whose labels are proved to stay the same
     changed_sequences: int = 0
     changed_tokens: int = 0
 

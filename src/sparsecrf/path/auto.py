@@ -38,7 +38,7 @@ FACTOR = 3.0  #: ratio of neighbouring values of rho1
 MARGIN = 0.02
 LIMITS = 1e-3, 100.0  #: range of rho1
 TOL = 0.3  #: tolerance of the fits of the search
-BLOCKS = 40  #: length of runs of consecutive sentences that stay together if documents are not marked
+BLOCKS = 40  #: number of consecutive sentences that stay together if documents are not marked
 #: Options of `fit` that apply only to the final fit.
 _OF_THE_LAST_FIT = ("gap", "patience", "checkpoint", "checkpoint_every", "resume")
 

@@ -185,9 +185,9 @@ def fit_at(data: TrainingData, penalties: Penalties, fits: list[Fit], options: d
 
 
 def neighbour(known: Mapping[Penalties, Any], wanted: Penalties) -> Any:
-    """The earlier fit to start from: a fit with the same rho2 if possible, else with the nearest rho2; among these, the
-    fit with the next larger rho1 (or the same rho1, at another rho2), else with the next smaller rho1. None if there is
-    no earlier fit."""
+    """The earlier fit to start from; None if there is none. It has the same rho2 if possible, otherwise the nearest
+    rho2. Among these fits, it has the next larger rho1 (or the same rho1, at another rho2), otherwise the next smaller
+    rho1."""
     if not known:
         return None
     rho2 = min({other.rho2 for other in known}, key=lambda other: _distance(other, wanted.rho2))

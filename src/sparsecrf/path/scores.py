@@ -17,7 +17,7 @@ from sparsecrf.training.heldout import Labels, wrong_tokens
 ErrorRate: TypeAlias = Callable[[Corpus, Labels], float]
 
 CHUNKS, TOKENS = "chunk F1", "token accuracy"
-#: Names of scores; auto means chunk F1 if labels encode chunks, else token error.
+#: The names of the scores; auto means chunk F1 if labels encode chunks, otherwise token error.
 NAMES = ("auto", "f1", "error")
 #: Gold labels without an id, by token. They occur in a corpus that was encoded with the labels of other data.
 Unknown: TypeAlias = Mapping[int, Any]

@@ -73,18 +73,20 @@ class Dataset:
     """Labelled data, encoded by one recipe and with one vocabulary."""
 
     vocabulary: Vocabulary
-    shards: Corpus | Shards  #: in memory, or in parts on disk or on a cluster
+    shards: Corpus | Shards  #: the data in memory, or in parts on disk or on a cluster
     recipe: Recipe = field(default_factory=Recipe)
     template: Template | None = None  #: the template that made the attributes; None if they came with the tokens
     n_columns: int = 0  #: number of columns of every row, without the label; 0 if there are none, or if rows differ
     n_features: int | None = None  #: number of columns of every matrix; None if tokens are not rows of matrices
     names: LabelNames = field(default_factory=lambda: LabelNames(str))
-    frame_columns: list[str] | None = None  #: columns of a data frame that tokens are made from; None without one
+    #: columns of the data frame from which tokens are made; None without a data frame
+    frame_columns: list[str] | None = None
     token_kind: str | None = None  #: kind of all tokens (`model.tokens`); None if not known
-    tokenizer: Mapping[str, Any] = field(default_factory=dict)  #: record of how words look (`encoding.token_survey`)
+    #: the entry of `encoding.token_survey` for the training record
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)
     dense: DenseColumns | None = None  #: standardisation of vectors; None if tokens have no vectors
     vectors: WordVectors | None = None  #: word vectors; None if tokens come with vectors, or have none
-    places: Sequence[int] = ()  #: by sequence: its number in the corpus; -1 if it has no tokens and is left out
+    places: Sequence[int] = ()  #: number of each sequence in the corpus; -1 if it has no tokens and is left out
     #: Labels of held-out data that are not in the training data.
     unknown: UnknownLabels = field(default_factory=UnknownLabels)
     dev: Dataset | None = None  #: held-out data, encoded with the same vocabulary

@@ -37,7 +37,7 @@ FRACTION = 0.5
 def _as_numbers(features: FeatureSet) -> tuple[Any, ...]:
     """The function and arguments that pickle stores for a feature set."""
     numbers, ngrams = features.numbers, None
-    if features.n_ngram:  # renumbered, in the same order: a process needs only these n-grams
+    if features.n_ngram:  # the n-grams renumbered in the same order, since a process needs only these
         ngrams, first = Ngrams.of(features), Numbering.of(features).first_ngram
         numbers[len(numbers) - features.n_ngram :] = first + np.arange(features.n_ngram)
     return feature_set, (features.n_labels, features.n_attributes, numbers, ngrams, _sent(features.parts))
@@ -202,8 +202,8 @@ class ShardedOracle:
         return self.workers.total(virtual, unite, *self._empty).keys
 
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
-        """sum w v (`absolute`: |w v|) of each attribute, three times [X]: over unigram lists, over bigram lists of
-        first positions, and over bigram lists of other positions."""
+        """The sum of w v (`absolute`: |w v|) of each attribute, as three arrays [X]: over unigram lists, over bigram
+        lists of first positions, and over bigram lists of other positions."""
         absolute = absolute and not self.signs_agree  # otherwise both sums are the same
         if absolute not in self._masses:
             self._masses[absolute] = self.workers.total(masses, add, absolute)

@@ -30,8 +30,8 @@ class Oracle(Protocol):
         """C [K]: how often each feature occurs, with weights and values."""
 
     def masses(self, absolute: bool = False) -> tuple[Floats, Floats, Floats]:
-        """sum w v of each attribute, three times [X]: over unigram lists, over bigram lists of first positions, and
-        over bigram lists of other positions. `absolute`: sum |w v|."""
+        """The sum of w v of each attribute, as three arrays [X]: over unigram lists, over bigram lists of first
+        positions, and over bigram lists of other positions. With `absolute`, the sum of |w v|."""
 
     def value_logs(self) -> tuple[Floats, Floats, Floats, Floats]:
         """sum |w| log |v| and sum |w| of each attribute [X] over its nonzero values: in unigram lists and dense

@@ -55,7 +55,7 @@ class Shard:
         self._make_oracle, self._keep_tables = make_oracle, keep_tables
         self._oracle: Oracle | None = None
         self._corpus: Corpus | None = None
-        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # corpus and oracle, prefetched
+        self._ahead: Future[tuple[Corpus, Oracle]] | None = None  # the prefetched corpus and oracle
         self.following: Shard | None = None  #: the shard to prefetch while this one is processed
         self._lock = Lock()
 
@@ -157,7 +157,7 @@ def _in_turn(shards: Sequence[Shard]) -> Iterator[None]:
     finally:
         for shard in shards:
             left, shard.following, shard._ahead = shard._ahead, None, None
-            if left is not None:  # left over from an interrupted query; only one is in memory at a time
+            if left is not None:  # a prefetch left by an interrupted query; only one is in memory at a time
                 wait([left])
 
 
@@ -280,8 +280,8 @@ class Extent(NamedTuple):
     n_attributes: int
     n_sequences: int
     n_tokens: int
-    n_missing: int  #: tokens whose label is unknown: missing, or one of a set
-    n_free: int  #: tokens that may have any label
+    n_missing: int  #: number of tokens whose label is unknown: missing, or one of a set
+    n_free: int  #: number of tokens that may have any label
 
 
 def extent(shard: Shard) -> Extent:

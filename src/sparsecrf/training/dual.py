@@ -43,7 +43,7 @@ class Mixture:
     """A dual point. Features that are not listed have |G| <= rho1."""
 
     bound: float  #: D, a lower bound on min P
-    entropy: float  #: at most H(u)
+    entropy: float  #: a lower bound on H(u)
     numbers: Numbers
     G: Floats  #: [2, K] the smallest and the largest possible G; [1, K] if G is known
 

@@ -60,7 +60,7 @@ class NgramSpace:
         #: have no pair.
         self._has_start = bool((oracle.masses(absolute=True)[1] > 0).any())
         self.table = NgramTable(numbering.n_labels)
-        self._counts: Floats = np.empty(0)  # counts by index in the table
+        self._counts: Floats = np.empty(0)  # counts of the n-grams by index in the table
         self._lengths: Ids = np.empty(0, dtype=np.int32)  # number of labels by index in the table
 
     def numbers(self, ngrams: Ngrams) -> Numbers:

@@ -32,7 +32,7 @@ from sparsecrf.training.penalty import ElasticNet, Mask, Penalty, PenaltyOfAll
 from sparsecrf.training.prior import PriorOracle, added
 from sparsecrf.training.starting_weights import Weights
 
-_LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence; n grows with the data up to this
+_LARGEST_STRIDE = 64  # curvature is estimated from every n-th sequence; n grows with the data up to this maximum
 # Factors of sequences: maximum number of rounds and of stored numbers (8 bytes each), and approximate cost in passes.
 _SWEEPS, _MOST_ENTRIES, _PASSES_OF_FACTORS = 100, 2**24, 5.0
 

@@ -44,7 +44,7 @@ class Stopping:
     gap: float | None = None
     max_iter: int | None = None
     time_limit: float | None = None
-    certify: bool = True  #: make the certificate of the result as tight as possible
+    certify: bool = True  #: whether to make the certificate of the result as tight as possible
     doubt: float = DOUBT  #: how much a gap far above the target counts against an estimate
 
     @property

@@ -11,9 +11,9 @@ from sparsecrf.contrib.audit.result import Audit, Suspect
 from sparsecrf.contrib.explain.token import TokenExplanation
 from sparsecrf.contrib.report.page import digest, style_sheet
 
-SUSPECTS = 200  #: suspects on a page by default
-_TERMS = 8  # contributions shown for each label
-_AROUND = 40  # tokens of a long sequence before and after the suspect
+SUSPECTS = 200  #: default number of suspects on a page
+_TERMS = 8  # number of contributions shown for each label
+_AROUND = 40  # number of tokens shown before and after the suspect in a long sequence
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -20,7 +20,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers
 class Features(NamedTuple):
     """Features by their numbers in the virtual space."""
 
-    numbers: Numbers | None  #: ascending; None means all possible features, which need not be listed
+    numbers: Numbers | None  #: in ascending order; None means all possible features, which need not be listed
     size: int
 
 

@@ -127,7 +127,7 @@ class Data:
         #: The labels of all groups, since CRFsuite's models also contain the labels of the holdout group.
         self.vocabulary = Vocabulary(start=False)
         self._encoder = self.vocabulary.encoder(grow=True)
-        self._corpus: Corpus | None = None  # sequences encoded before the last `split`
+        self._corpus: Corpus | None = None  # number of sequences encoded before the last `split`
         self._groups: list[int] = []
 
     def add(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:

@@ -74,7 +74,7 @@ class Tagger:
     _chain: Chain | None
     _corpus: Corpus | None
     _marginals: NDArray[np.float64] | None
-    _items: list[Any] | None  # items of a sequence whose corpus has not been needed yet
+    _items: list[Any] | None  # items of a sequence that needed no corpus so far
 
     def __init__(self) -> None:
         self.close()
@@ -238,7 +238,7 @@ class Tagger:
         """
         from sparsecrf.contrib.convert.crfsuite import header_of
 
-        if self._file is not None and not self._file.label_names:  # trained without data
+        if self._file is not None and not self._file.label_names:  # the model was trained without data
             return ParsedDump(header=header_of([], [], 0, 0))
         model = self._dumped_model()
         names, labels = model.vocabulary.attributes, model.labels

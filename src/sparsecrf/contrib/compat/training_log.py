@@ -59,7 +59,7 @@ class TrainLogParser:
         self.iterations: list[dict[str, Any]] = []
         self.last_iteration: dict[str, Any] | None = None
         self.log: list[str] = []  #: all lines of the log
-        self.events: list[tuple[str, int, int]] = []  #: name, first and last line
+        self.events: list[tuple[str, int, int]] = []  #: name, first line and last line of each event
 
     @property
     def last_log(self) -> str:

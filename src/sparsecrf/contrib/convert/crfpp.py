@@ -64,7 +64,7 @@ def model_of(
         raise InputError(f"{source}: expected separate weights for each attribute, {taken} in all, found {len(w)}")
     is_bigram = np.array([name[0] == "B" for name in attributes], dtype=bool)
     x, begin = np.arange(len(attributes)), np.array(first, dtype=np.int64)
-    within = np.arange(Y * Y if is_bigram.any() else Y)  # weights per bigram attribute in the file
+    within = np.arange(Y * Y if is_bigram.any() else Y)  # number of weights per bigram attribute in the file
     u, b = (np.stack([x, begin], axis=1)[which][:, :, None] for which in (~is_bigram, is_bigram))
     unigram_cells = np.stack(np.broadcast_arrays(u[:, 0], within[:Y]), axis=-1).reshape(-1, 2)
     bigram_cells = np.stack(np.broadcast_arrays(b[:, 0], *divmod(within, max(Y, 1))), axis=-1).reshape(-1, 3)

@@ -82,7 +82,7 @@ def _entries(base: Any, check: Any, source: str) -> Iterator[tuple[bytes, int]]:
     """The names of a trie with their numbers, in the order of their bytes."""
     if not len(check):
         return
-    place = np.argsort(check, kind="stable")  # adjacent children
+    place = np.argsort(check, kind="stable")  # makes the children of each node adjacent
     parents, start = np.unique(check[place], return_index=True)
     ends = [*start[1:].tolist(), len(place)]
     children = {b: (k, end) for b, k, end in zip(parents.tolist(), start.tolist(), ends, strict=True) if b > 0}

@@ -111,7 +111,7 @@ class _Ids:
     def __init__(self, old_name: Callable[[int], str]) -> None:
         self.names: list[str] = []
         self._old_name = old_name
-        # From new names to ids, old attributes, and whether these follow the start label.
+        # Maps new names to ids, to old attributes, and to whether the old attributes follow the start label.
         self._known: dict[str, tuple[int, int, bool]] = {}
 
     def of(self, attributes: Any, rename: Callable[[str], str], *, start: bool = False) -> Any:

@@ -47,7 +47,7 @@ class DaskCRF(TrainingCRF):
 
     client: Client | None = None
     random_state = None  # no solver for shards is stochastic
-    features = None  # use template=Template.preset(...)
+    features = None  # `template=Template.preset(...)` replaces this parameter
     resources = None  # a template has its own names
     vectors = None  # shards on workers have no dense columns
 

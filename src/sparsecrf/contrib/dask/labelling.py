@@ -29,7 +29,7 @@ def label(client: Client, model: Model, X: Any, *, marginals: bool = False) -> A
 
 def over_partitions(client: Client, model: Any, X: Any, answer: Callable[[Any, list[Any]], Iterable[Any]]) -> Any:
     """Call answer(model, sequences) for each partition. `model` is anything that can be pickled."""
-    # A task instead of scattered data, since a task is rerun if its worker is lost.
+    # Use a task instead of scattered data, since a task is rerun if its worker is lost.
     sent = client.submit(itself, model, pure=False)
     work = partial(_partition, answer)
     if not isinstance(X, (Bag, list, tuple)):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sparsecrf._core import InputError
 
 SILENT = "_"  #: the label of a letter that makes no phoneme
-JOIN = "+"  #: between the two phonemes of a label; a space would end the column of a file
+JOIN = "+"  #: separates the two phonemes of a label; a space would end the column of a file
 MOST = 2  #: maximum number of phonemes that one letter can make
 
 #: The starting point of EM: the probability of all chunks with a given length. Chunks of one phoneme are the rule.

@@ -20,7 +20,7 @@ _FOR, _AGAINST = "38,132,214", "230,126,20"  # red, green, blue
 _CELL = "padding:.15em .6em;border:0;color:inherit;vertical-align:top"
 _MOST_LABELS = 30  # maximum number of labels for which a transition matrix is easy to read
 _MOST_TEMPLATES = 15
-_OPEN_LABELS = 12  # further tables are folded
+_OPEN_LABELS = 12  # number of labels whose tables are open at first; all others are folded
 
 
 def sequence_html(explained: SequenceExplanation) -> str:

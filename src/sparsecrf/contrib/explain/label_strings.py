@@ -14,7 +14,7 @@ from sparsecrf.model import Model
 class LabelString(NamedTuple):
     """Three or more labels, the last of which belongs to the token, with the weights of their attributes."""
 
-    labels: tuple[str, ...]  #: START first if the sequence begins there
+    labels: tuple[str, ...]  #: the first label is START if the sequence begins there
     attributes: int  #: number of attributes with a weight for the string
     positive: float  #: the sum of their positive weights
     negative: float  #: the sum of their negative weights

@@ -21,10 +21,10 @@ class TemplateUse(NamedTuple):
     """The weights that belong to one line of a template."""
 
     name: str  #: the line; without a template, the part of the attribute before `:` or `=`, BIAS, or OTHER
-    unigram: int  #: active weights of single labels
-    bigram: int  #: active weights of label pairs
+    unigram: int  #: number of nonzero weights of single labels
+    bigram: int  #: number of nonzero weights of label pairs
     mass: float  #: the sum of |weight|
-    attributes: int  #: attributes with an active weight
+    attributes: int  #: number of attributes with a nonzero weight
 
 
 def template_uses(weights: WeightTable, template: Template | None) -> list[TemplateUse]:
@@ -44,7 +44,7 @@ def template_uses(weights: WeightTable, template: Template | None) -> list[Templ
     return sorted((use for use in uses if use.attributes or use.name not in (OTHER, BIAS)), key=lambda use: -use.mass)
 
 
-TOP = 10  # weights of each label by default
+TOP = 10  # default number of weights of each label
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,7 +20,7 @@ from sparsecrf.encoding.vocabulary import Token
 from sparsecrf.model import Model
 from sparsecrf.model.limits import constraints_by_name
 
-TOP = 5  # contributions of each token in text output by default
+TOP = 5  # default number of contributions of each token in text output
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class SequenceExplanation:
     log_prob: float  #: log P(path)
     marginals: NDArray[np.float64]  #: [T, Y] P(y_t = y)
     tokens: list[TokenExplanation]  #: [T]
-    top: int | None  #: contributions of each token that are shown as text or HTML; None means all
+    top: int | None  #: number of contributions of each token that are shown as text or HTML; None means all
 
     @property
     def probability(self) -> float:

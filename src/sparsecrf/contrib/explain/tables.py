@@ -106,7 +106,7 @@ def _summary(explained: ModelExplanation) -> Table:
     return table
 
 
-_LINES = 12  # template lines to show, since presets contain many; a table lists the lines with weights
+_LINES = 12  # number of template lines to show, since presets contain many; a table lists the lines with weights
 
 
 def _beginning(template: str) -> str:

@@ -72,7 +72,8 @@ class TokenExplanation:
         return pair if term.attribute == BIAS else f"{name}: {pair}"
 
     def contributions(self, label: str | None = None) -> list[Contribution]:
-        """The nonzero terms of a label's score here (None means the path's own label), the largest first.
+        """The nonzero terms of a label's score at this position, the largest first. The default is the path's own
+        label.
 
         For another label, the terms are the evidence for that label after the same previous label.
         """

@@ -105,7 +105,7 @@ def _cell_of(name: str, labels: StringTable, parts: Sequence[str]) -> int:
 
 
 def _id_of(what: str, name: str, table: StringTable) -> int:
-    """The id of a name. Raises, with similar names, if it is unknown."""
+    """The id of a name. The error for an unknown name lists similar names."""
     from difflib import get_close_matches
 
     found = table.find(name)

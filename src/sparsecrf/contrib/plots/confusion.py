@@ -14,7 +14,7 @@ from sparsecrf.contrib.plots.heatmap import MOST_NUMBERS, add_bar, draw_cells, n
 from sparsecrf.contrib.plots.predictions import in_step, labelled
 from sparsecrf.model import Model
 
-TOP = 20  # labels shown by default
+TOP = 20  # default number of labels shown
 OTHERS = "(others)"  #: the name of all labels that are not shown
 
 

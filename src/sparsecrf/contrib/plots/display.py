@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typing_extensions import Self
 
-COLUMN, PAGE = 3.5, 7.2  # inches: the widths of a column and of a page of a journal
+COLUMN, PAGE = 3.5, 7.2  # the widths of a column and of a page of a journal, in inches
 TALLEST = 9.0  # inches
 
 #: Series are told apart by colour (Okabe and Ito, safe for the colour-blind), by dashes and by markers, so they also
@@ -31,7 +31,7 @@ DASHES = ("-", "--", "-.", ":")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 QUIET = "#888888"  # the colour of elements shown for comparison
 
-SMALL = 7  # points: names and numbers on the axes
+SMALL = 7  # font size of the names and numbers on the axes, in points
 _STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,

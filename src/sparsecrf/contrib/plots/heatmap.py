@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-CELL = 0.125  # inches: size of a cell with a legible name
-_CHARACTER = 0.058  # inches: width of a character of a name
-_NAME = 1.12 * SMALL  # points: the height of a line of names
+CELL = 0.125  # size of a cell with a legible name, in inches
+_CHARACTER = 0.058  # width of a character of a name, in inches
+_NAME = 1.12 * SMALL  # height of a line of names, in points
 MOST_ROWS = 400  # maximum number of rows drawn; if there are more, several share a row
 _VECTOR = 10_000  # maximum number of cells drawn as vector graphics
-MOST_NUMBERS = 12  # numbers are written into the cells of at most this many rows and columns
+MOST_NUMBERS = 12  # numbers are written into the cells if there are at most this many rows and columns
 
 
 def size(

@@ -172,7 +172,7 @@ class PathDisplay(Display):
         from matplotlib.ticker import FuncFormatter, NullFormatter
 
         low, high = float(self.rho1.min()), float(self.rho1.max())
-        if low <= 0:  # for a corpus that no feature explains, all penalties are 0
+        if low <= 0:  # all penalties are 0 for a corpus that no feature explains
             return
         panel.set_xscale("log")
         panel.set_xlim(high * 1.25, low / 1.25)

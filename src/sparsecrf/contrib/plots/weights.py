@@ -15,7 +15,7 @@ from sparsecrf.encoding.template_groups import by_line
 from sparsecrf.encoding.template_lines import lines_of
 from sparsecrf.model import Model
 
-TOP = 40  # attributes shown by default
+TOP = 40  # default number of attributes shown
 _KINDS = {"mu": r"$|\mu_{y,x}|$", "lambda": r"$\sum_{y'}|\lambda_{y',y,x}|$"}
 
 

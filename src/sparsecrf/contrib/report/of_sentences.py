@@ -19,9 +19,9 @@ from sparsecrf.model import Model
 from sparsecrf.model.predict import predicted, unknown_gold
 from sparsecrf.warn import warn_caller
 
-#: Maximum number of explained tokens: a page of about 15 MB.
+#: Maximum number of explained tokens, which makes a page of about 15 MB.
 MAX_TOKENS = 60_000
-_LABELS = 5  # most probable labels shown for each token
+_LABELS = 5  # number of most probable labels shown for each token
 _TERMS = 10  # maximum number of contributions shown for each token
 _SMALL = 0.005  # smaller contributions are printed as 0.00
 _CONFUSIONS = 15

@@ -133,7 +133,7 @@ class Labelling:
         except asyncio.CancelledError:
             if not expired:
                 raise
-            if hasattr(task, "uncancel"):  # from Python 3.11 on
+            if hasattr(task, "uncancel"):  # available from Python 3.11 on
                 task.uncancel()
             raise RequestError(
                 HTTPStatus.REQUEST_TIMEOUT, f"a complete request within {self._limits.seconds:g} s", "part of it",

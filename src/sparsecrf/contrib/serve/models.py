@@ -112,7 +112,7 @@ def named_files(given: list[str]) -> dict[str, str]:
 
 
 def _load(name: str, path: str) -> Loaded:
-    stamp = _stamp(path)  # taken before the file is read, so that a change in between is noticed
+    stamp = _stamp(path)  # the state is taken before the file is read, so that a change in between is noticed
     # Do not use Model.load, which maps the file: truncating the file in place would crash the process.
     try:
         model = Model.from_bytes(Path(path).read_bytes())

@@ -149,7 +149,7 @@ class SparseCRF(Pipe):  # type: ignore[misc]
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Set the entities or tags of docs. Each batch is labelled at once, on `n_jobs` threads."""
+        """Set the entities or tags of docs. Each batch is labelled in one call, on `n_jobs` threads."""
         for batch in minibatch(stream, batch_size):
             docs = list(batch)
             try:

@@ -65,7 +65,7 @@ class Suggestion(NamedTuple):
     """A sequence to annotate."""
 
     sequence: int  #: its number in the pool, counted from 0
-    uncertainty: float  #: value of the chosen measure
+    uncertainty: float  #: value of the chosen uncertainty measure
 
 
 def suggest(
@@ -88,7 +88,8 @@ def suggest(
     measure, chain = MEASURES[by], model.chain_with(threads)
     places: list[int] = []
     uncertainty, attributes = [np.empty(0)], list[Any]()
-    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())  # extended by attributes that the model lacks
+    # a copy that is extended by attributes that the model lacks
+    vocabulary = Vocabulary(labels=model.vocabulary.labels.copy())
     for block in _blocks((i, tokens) for i, tokens in enumerate(X) if _n_tokens(tokens) > 0):
         pool = [tokens for _, tokens in block]
         places += [i for i, _ in block]

@@ -28,8 +28,8 @@ class Layout(NamedTuple):
     template: Template | None = None  #: None if it is not known yet, or if the files contain attributes
     #: number of columns of each line, including the label; 0 if it is not known yet, or if there are none
     n_columns: int = 0
-    ragged: bool = False  #: lines may have further columns between the template's columns and the label
-    bytes: bool = False  #: cells are arbitrary bytes, not text in UTF-8
+    ragged: bool = False  #: whether lines may have further columns between the template's columns and the label
+    bytes: bool = False  #: whether cells are arbitrary bytes, not text in UTF-8
 
 
 class Format(ABC):
@@ -41,7 +41,7 @@ class Format(ABC):
     takes_template: ClassVar[bool] = False  #: whether a template generates attributes; otherwise files contain them
     has_columns: ClassVar[bool] = False  #: whether lines are columns, which may be ragged or contain arbitrary bytes
     token_a_line: ClassVar[bool] = False  #: whether a line contains the columns of a token, with the label last
-    skipped: ClassVar[bytes] = b"\n"  #: what `label` writes for a skipped sequence
+    skipped: ClassVar[bytes] = b"\n"  #: the text that `label` writes for a skipped sequence
     not_in_labels: ClassVar[str] = " \t\v\f\r\n\0"  #: characters that end a label in these files
     tokenizer: str | None = None  #: tokenizer of running text; None if files contain tokens
 

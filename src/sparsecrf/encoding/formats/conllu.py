@@ -32,7 +32,7 @@ def _column(k: int) -> tuple[Callable[[list[str]], str], Callable[[list[str], st
     return lambda cells: cells[k], fill
 
 
-#: Possible labels, each with functions that read it from the cells of a line and write it to them.
+#: Possible labels, each with functions that read it from the cells of a line and write it to the cells.
 _LABELS = {
     "upos": _column(_UPOS),
     "xpos": _column(_XPOS),

@@ -86,7 +86,7 @@ def json_line(content: dict[str, Any]) -> str:
     text = json.dumps(content, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which only JSON's escapes can express
+    except UnicodeEncodeError:  # the text contains half of a surrogate pair, which only JSON's escapes can express
         text = json.dumps(content)
     return text + "\n"
 

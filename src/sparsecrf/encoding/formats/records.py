@@ -152,7 +152,7 @@ class RecordEncoder:
         self.vocabulary, self.grow, self.missing, self.words = vocabulary, grow, missing, words
         self.threads, self.label_sets = threads, label_sets
         self.n_sequences = self.n_tokens = 0  #: counted since the last corpus was built
-        self._encoder: Encoder | None = None  # made with the template of the first record
+        self._encoder: Encoder | None = None  # created with the template of the first record
 
     def add(self, record: Record, template: Template, source: str) -> None:
         if self._encoder is None:

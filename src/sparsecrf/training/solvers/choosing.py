@@ -17,12 +17,13 @@ from sparsecrf.compatibility import Choice
 from sparsecrf.training.data import TrainingData
 from sparsecrf.training.solvers import dual
 
-_LABELS = 24  # maximum
-_LABELS_WITH_MORE_ATTRIBUTES = 36  # maximum with at least as many attributes per token as labels, or few tokens
+_LABELS = 24  # maximum number of labels
+# maximum if tokens have at least as many attributes as there are labels, or if there are few tokens
+_LABELS_WITH_MORE_ATTRIBUTES = 36
 _FEW_TOKENS = 25_000
-_TOKENS = 300  # minimum; with fewer, training takes a fraction of a second anyway
+_TOKENS = 300  # minimum number of tokens; with fewer, training takes a fraction of a second anyway
 _BYTES = 2**30  # maximum memory
-_RHO2 = 0.03  # minimum
+_RHO2 = 0.03  # minimum rho2
 _RATIO = 4.0  # maximum ratio of rho1 to rho2
 
 

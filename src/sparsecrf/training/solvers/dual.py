@@ -21,7 +21,8 @@ from sparsecrf.training.objective import Objective
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _PLAIN_EVERY = 4  # every fourth epoch visits all sequences
-_EPOCHS, _EPOCHS_AT_FIRST = 2, 4  # epochs per iteration; the second while the relative gap is above _LARGE
+# epochs per iteration; the second number applies while the relative gap is above _LARGE
+_EPOCHS, _EPOCHS_AT_FIRST = 2, 4
 _LARGE = 0.1
 _COST_OF_STEPS, _COST_OF_VALUES = 3.0, 0.5  # approximate cost of an epoch and of an evaluation, in passes
 # The curvature of the proximal term, as a share of the curvature of the loss: its initial value and its adaptation. If
@@ -40,7 +41,7 @@ class Dual:
         self.ascent: DualAscent | None = None
         self.epochs = 0
         self.share = _SHARE
-        self.gap = 1.0  # P - D after the last iteration, relative
+        self.gap = 1.0  # P - D after the last iteration, relative to P
         self.is_careful = False  # whether steps must not lower the bound
         self.is_precise = False  # whether probabilities are stored in double precision
         #: D of the best dual point so far, a lower bound on the minimum.

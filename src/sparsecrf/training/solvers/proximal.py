@@ -32,7 +32,7 @@ from sparsecrf.training.solvers.pairs import Pairs
 from sparsecrf.training.solvers.sgd import warm_up
 from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
-_SCALES = 0.3, 30.0  # how far the last step may scale B0
+_SCALES = 0.3, 30.0  # limits of the factor by which the last step may scale B0
 _LEAST_SCALE_OF_NGRAMS = 1.0  # minimum with label n-grams; with a lower one, a fifth of the steps must be shortened
 # computing h takes part of a pass, so it is computed at each of the first 8 steps, then at every 10th
 _EVERY_STEP, _EVERY = 8, 10
@@ -65,7 +65,8 @@ class Proximal:
         self.h: Floats | None = None
         self.steps = 0
         self.damping = 1.0  # factor on B0, raised while its steps are too long
-        self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))  # feature numbers and their matrix
+        # numbers of the block's features, and their matrix
+        self.block, self.curvature = np.empty(0, dtype=np.int64), np.empty((0, 0))
 
     def move(self, new: WorkingSet, old: WorkingSet) -> None:
         if self.h is not None:

@@ -43,9 +43,9 @@ Answer = TypeVar("Answer")
 EPOCHS = 50  #: maximum number of epochs if there is no other limit
 _DOUBT = math.inf  # doubt of estimates (`Stopping`): noisy steps say little about the remaining distance
 _DECAY = 0.3  # decay of the step size per epoch: 0.1 is better on CoNLL-2000, 1 on NETtalk letters (15 epochs)
-_SAMPLE = 1000  # sequences on which a first step size is tried
+_SAMPLE = 1000  # number of sequences on which a first step size is tried
 _MOST_PASSES = 10  # number of passes over a smaller sample
-_FIRST_EXPONENT, _EXPONENTS = -6, 60  # exponents of the powers of two to try: the first and the largest
+_FIRST_EXPONENT, _EXPONENTS = -6, 60  # exponents of the powers of two to try, the first and the largest
 # A step size is clearly worse than the best if its objective is this many times as large: nothing beyond it is tried.
 # Steps that are far too large lead to weights for which inference needs the log domain, which takes 30 times as long
 # with many labels.
@@ -73,7 +73,7 @@ class _Stochastic(Solver):
         self._only: Stepper | None = None  # stepper of the only shard; None if there are several
         found = [self._over(k, _extent) for k in range(len(self.shards))]
         self.sizes = [n_steps for n_steps, _ in found]  # sizes of the shards, in sequences of weight above 0
-        self.n = sum(self.sizes)  # steps of an epoch
+        self.n = sum(self.sizes)  # number of steps of an epoch
         self.share = sum(n for _, n in found) / max(objective.data.n_sequences, 1)  # n/N
         self.epochs = 0
         self.longer_since: int | None = None  # the epoch before which label n-grams first joined

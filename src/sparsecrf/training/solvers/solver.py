@@ -39,7 +39,7 @@ class State:
     point: Point
     iteration: int
     screened: int  #: iteration of the last screening
-    stalled: int  #: consecutive steps without improvement
+    stalled: int  #: number of consecutive steps without improvement
     passes: float
     elapsed: float  #: seconds of training
     history: list[Record]
@@ -69,8 +69,8 @@ class Point:
     w: Floats
     loss: float
     g: Floats
-    trials: int = 0  #: trials of the line search that led here; 0 if none
-    step: float = 1.0  #: length of the step along its direction
+    trials: int = 0  #: number of trials of the line search that led here; 0 without a line search
+    step: float = 1.0  #: length of the last step along its direction
 
 
 class Solver(Protocol):

@@ -29,8 +29,8 @@ class Result:
 
     point: Point
     objective: float
-    kkt: float  #: relative, over the whole space
-    gap: float  #: certified: the optimum is at most this far below
+    kkt: float  #: the relative KKT residual over the whole space
+    gap: float  #: the certified gap: the optimum is at most this far below
     remaining: float  #: an estimate of the distance to the optimum; infinite if there is none yet
     stopped_by: str
     history: list[Record] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Certificate:
     promise: float  #: approximate gain that features outside the working set could still bring
 
     def __post_init__(self) -> None:
-        self.gap = max(0.0, self.gap)  # rounding can make it slightly negative
+        self.gap = max(0.0, self.gap)  # rounding can make the gap slightly negative
 
 
 @dataclass(eq=False)
@@ -102,13 +102,13 @@ class Run:
         # The point of the last screening, on all features it considered. It is kept until the next step, unless its
         # bound is tight.
         self.everything: Point | None = None
-        self.promise = np.inf  # possible gain, from the last screening
+        self.promise = np.inf  # possible gain according to the last screening
         self.iteration = 0
         self.screened = 0  # iteration of the last screening
         self.screening_s: float | None = None  # duration of that screening
         longer = objective.prepared.ngrams is not None
         self.first_screening = _FIRST_SCREENING_OF_NGRAMS if longer else _FIRST_SCREENING
-        self.stalled = 0  # consecutive steps without improvement
+        self.stalled = 0  # number of consecutive steps without improvement
         self._valued: tuple[Point | None, float] = None, np.nan  # the last evaluated point and its objective
         self.head: State | None = None  # the state before the screening of this iteration
         self.stopped_by: str | None = None
@@ -134,7 +134,7 @@ class Run:
                 if self.stopped_by is None and enough:
                     self.stopped_by = "callback"
                 if self.stopped_by is None:
-                    self.everything = None  # free its memory
+                    self.everything = None  # free the memory of the solver
                     new = self.solver.step(point)
                     self.stalled = self.stalled + 1 if new is point else 0
                     if self.stalled:
