@@ -1,4 +1,4 @@
-"""Values and objects that are computed or imported only when needed.
+"""Tools for values and objects that are computed or imported only when needed.
 
 `lazy` is a property that is computed when it is first read, without a lock.
 

@@ -1,4 +1,4 @@
-"""Clusters the words of raw text, for `Resource.clusters`: the exchange algorithm on Brown's objective, then Brown's
+"""Clusters words of raw text, for `Resource.clusters`, by the exchange algorithm on Brown's objective and Brown's
 merges."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dense columns: a vector of numbers for every token, in addition to its attributes.
+"""Dense columns, which give every token a vector of numbers in addition to its attributes.
 
 A column is an attribute, `dense[j]`, that occurs at every position. Its features are ordinary features with numbers,
 weights and penalties. The core sums them as matrices (cpp/core/inference/dense_columns.hpp). Columns are standardised,

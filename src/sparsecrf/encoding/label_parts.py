@@ -1,4 +1,5 @@
-"""Labels with parts: `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so they can share weights.
+"""Labels with parts. `NOUN|Case=Nom|Number=Sing` shares `Case=Nom` with other labels, so these labels can share
+weights.
 
 A unigram feature combines an attribute with a label, (x, y), or with a part, (x, j); the score of a label is the sum of
 its own weights and the weights of its parts. A part of only one label would duplicate that label, and a part of all

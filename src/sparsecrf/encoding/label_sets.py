@@ -1,4 +1,4 @@
-"""Partial labels: sets of possible labels from a dictionary of words."""
+"""Makes partial labels, which are sets of possible labels, from a dictionary of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens that are the rows of a matrix of numbers: column k is the attribute `xk`, and an entry is its value."""
+"""Tokens that are the rows of a matrix of numbers. Column k is the attribute `xk`, and an entry is its value."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Columns:
         return self._ids
 
     def _check_known(self, width: int) -> None:
-        """Reject a matrix without a column in the vocabulary, which was then built from a different kind of token."""
+        """Reject a matrix whose columns are all missing from the vocabulary, which was then built from other kinds of
+        tokens."""
         n = len(self._attributes)
         if self._grow or n < 2 or any(self._attributes.find(f"x{k}") is not None for k in range(width)):
             return  # a single attribute may be the bias of a model without other weights

@@ -1,4 +1,4 @@
-"""Other mentions of a word in its document, as columns that a template can read.
+"""Describes the other mentions of a word in its document in columns that a template can read.
 
 News articles give a person's full name once and then only the last name, so the context of another mention helps as
 much as a word's own context.

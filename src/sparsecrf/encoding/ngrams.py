@@ -1,4 +1,4 @@
-"""Label n-grams (attribute, y_1 .. y_k), k >= 3, as arrays, for fits and model files."""
+"""Label n-grams (attribute, y_1 .. y_k), k >= 3, stored as arrays for fits and model files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipe files (`recipe.py`), so that users need not repeat the data options in every command.
+"""Reads and writes recipe files (`recipe.py`), which save users from repeating the data options in every command.
 
 A recipe file is TOML, or JSON if its name ends in .json. Its keys are the data options, with _ for -, and its paths are
 relative to the file:

@@ -23,7 +23,7 @@ class UnknownLabels:
     """The labels of other data without an id, by token. Tokens are added one at a time."""
 
     def __init__(self) -> None:
-        self.at: dict[int, Any] = {}  #: the unknown labels, by token (from 0 on, over all sequences)
+        self.at: dict[int, Any] = {}  #: the unknown labels, by token number (from 0 on, over all sequences)
         self.n_labelled = 0  #: number of tokens with a label, known or not
         self._n_tokens = 0
 

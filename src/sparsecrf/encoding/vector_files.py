@@ -1,4 +1,4 @@
-"""Files of word vectors: text in the format of word2vec and GloVe, or NumPy's `.npy` with a file of words."""
+"""Reads files of word vectors: text in the format of word2vec and GloVe, or NumPy's `.npy` with a file of words."""
 
 from __future__ import annotations
 

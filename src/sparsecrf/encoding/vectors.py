@@ -1,4 +1,4 @@
-"""Word vectors as dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
+"""Turns word vectors into dense columns of tokens: `CRF(vectors="glove.6B.50d.txt")`, `sparsecrf train --vectors`.
 
 A word gets the vector of its exact form, or else the vector of its lowercase form. If there is neither, its columns are
 zero after standardisation, like the columns of an average word, and an extra column marks it. The core looks words up

@@ -1,4 +1,4 @@
-"""scikit-learn estimators, and their input: sequences, labels, weights."""
+"""scikit-learn estimators, and their input of sequences, labels and weights."""
 
 from sparsecrf.estimators.crf import CRF
 from sparsecrf.estimators.cv import CRFCV

@@ -1,4 +1,4 @@
-"""Shared training code of the estimators: input, options, progress."""
+"""The training code that the estimators share: input, options and progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers for many sequences, block by block and on several threads. Blocks do not depend on the number of threads."""
+"""Answers queries about many sequences, in blocks on several threads. Blocks do not depend on the number of threads."""
 
 from __future__ import annotations
 

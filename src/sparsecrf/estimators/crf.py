@@ -1,4 +1,5 @@
-"""The scikit-learn estimator CRF, a thin layer: it encodes its input as a corpus, calls `fit` and queries a `Model`."""
+"""The scikit-learn estimator CRF: a thin layer that encodes its input as a corpus, calls `fit` and queries a
+`Model`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes of an estimator that its model lacks, stored in the training record so that they can be restored from the
+"""Stores attributes of an estimator that its model lacks in the training record, so that they can be restored from the
 model file."""
 
 from __future__ import annotations

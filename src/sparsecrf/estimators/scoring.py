@@ -1,4 +1,5 @@
-"""The scores by which the estimators choose rho1: names, scikit-learn scorers and functions, as errors on a corpus."""
+"""Converts the scores by which estimators choose rho1 (names, scikit-learn scorers, functions) to errors on a
+corpus."""
 
 from __future__ import annotations
 

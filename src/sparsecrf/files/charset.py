@@ -1,4 +1,4 @@
-"""Character encodings of files. Inside the program all text is UTF-8.
+"""Character encodings of files. Inside the program, all text is UTF-8.
 
 A charset is UTF-8, another character encoding that Python supports (latin-1, cp1252, euc-jp, gb18030, ...), or
 "bytes": a file of arbitrary bytes, whose columns are kept unchanged. In names of attributes and labels, bytes that are

@@ -1,4 +1,5 @@
-"""Arrays and text in one safetensors file, with a digest: the common format of model files and checkpoints.
+"""Stores arrays and text in one safetensors file with a digest, which is the common format of model files and
+checkpoints.
 
 The layout (little-endian): 8 bytes with the length of the header; the header, JSON, padded with spaces to a multiple of
 8: {"__metadata__": {name: text}, array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}; the arrays, without

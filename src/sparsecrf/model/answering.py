@@ -79,8 +79,8 @@ class AnsweringModel:
         return not self.needs_vectors and (type(sequence) is list or not is_matrix(sequence))
 
     def checked(self, X: Iterable[Iterable[Token]]) -> Iterator[Any]:
-        """The sequences, checked: tokens of a different kind than in training are an error, and a warning is issued if
-        no attribute is in the model."""
+        """The checked sequences. Raises an error for tokens of a different kind than in training; warns if no attribute
+        is in the model."""
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:

@@ -59,7 +59,7 @@ class Calibration(NamedTuple):
         return made
 
     def threshold(self, coverage: float, kind: str) -> float:
-        """The threshold q for this coverage; an error if there were too few sentences for it."""
+        """The threshold q for this coverage. Raises an error if there were too few sentences for it."""
         budget = (1 - coverage) * (self.n + 1) * (1 + 1e-12) - 1  # largest allowed sum_i L_i(q)
         if budget < 0:
             needed = ceil(coverage / (1 - coverage) * (1 - 1e-12))
@@ -103,7 +103,7 @@ def check_enough(n: int, what: str) -> None:
 
 
 def calibration_of(training: Mapping[str, Any], kind: str) -> Calibration:
-    """The calibration in a model's training record; an error if the model is not calibrated for this kind."""
+    """The calibration in a model's training record. Raises an error if the model is not calibrated for this kind."""
     record = training.get(KEY)
     if record is None:
         raise OptionError(
@@ -124,7 +124,7 @@ def without_calibration(training: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(found: Any) -> Calibration:
-    """The calibration read from a file, or an error if it is invalid."""
+    """The calibration read from a file. Raises an error if it is invalid."""
     try:
         made = Calibration(int(found["n"]), list(map(float, found["score"])), list(map(float, found["missed"])))
     except (TypeError, KeyError, ValueError, OverflowError):

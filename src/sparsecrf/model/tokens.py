@@ -46,7 +46,7 @@ class TokenCheck:
         self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:
-        """The sequences, checked. Warns if `is_known` finds no attribute of the model in mappings, or in any token.
+        """The checked sequences. Warns if `is_known` finds no attribute of the model in mappings, or in any token.
 
         A few new words are normal, so the warning requires a minimum number of text and list tokens. `alone`: a single
         sequence, without a number.

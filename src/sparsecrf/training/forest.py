@@ -1,4 +1,4 @@
-"""Norms over a forest of groups: the proximal step is a sweep from the leaves to the roots.
+"""Norms over a forest of groups. Their proximal step is a sweep from the leaves to the roots.
 
 A forest over K cells is a list of levels, fine to coarse. A level puts some of the cells into disjoint groups, and
 every group lies inside one group of a coarser level or outside all of them. With eta_G >= 0 the weight of group G,

@@ -1,4 +1,4 @@
-"""Groupings of features: by attribute, template line, label, the tree of label strings, or user-defined.
+"""Groupings of features by attribute, template line, label or the tree of label strings, and user-defined groupings.
 
 A `Grouping` gives every feature a key at each of its levels, fine to coarse; features with the same key form a group,
 and the key -1 means no group. Each group lies inside a group of the next level (`forest.py`). Keys are computed on

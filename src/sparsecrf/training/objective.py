@@ -1,4 +1,4 @@
-"""The objective: the loss of a corpus plus a penalty, over the virtual feature space.
+"""The objective, which is the loss of a corpus plus a penalty, over the virtual feature space.
 
     P(w) = sum_i w_i { log Z(x_i) - w . F(x_i, y_i) } + Omega(w),      Omega(w) = rho1 |w|_1 + rho2/2 |w|^2
 

@@ -1,4 +1,4 @@
-"""Penalties by the names in `sparsecrf.defaults.PENALTIES`, for the option `penalty`."""
+"""Finds penalties by their names in `sparsecrf.defaults.PENALTIES`, for the option `penalty`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of training: the weights, their certificate, and the history."""
+"""The result of training, with the weights, their certificate, and the history."""
 
 from __future__ import annotations
 

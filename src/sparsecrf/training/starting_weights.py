@@ -1,4 +1,4 @@
-"""Weights to start training from: a model's weights, translated to the ids of another vocabulary."""
+"""Translates the weights of a model to the ids of another vocabulary, so that training can start from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of an audit: every given label, the most suspicious first."""
+"""The result of an audit, which ranks every given label, the most suspicious first."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def tokens(xseq: Iterable[Any]) -> list[Any]:
 
 
 def encoded(items: list[Any], encode: Callable[[list[Any]], Encoded]) -> Encoded:
-    """The items encoded, with UTF-8 bytes decoded.
+    """The encoded items, with UTF-8 bytes decoded.
 
     Names are checked only after the encoder has found one that is not text, since checking every name takes time.
     """

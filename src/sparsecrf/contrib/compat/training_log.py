@@ -1,4 +1,4 @@
-"""The log of a training run: its lines, and a parser with the same names as python-crfsuite's."""
+"""Writes the log of a training run, and parses it with the same names as python-crfsuite."""
 
 from __future__ import annotations
 

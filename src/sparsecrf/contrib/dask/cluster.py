@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster, with a timeout on every wait, and the shards that the cluster holds."""
+"""Runs tasks on a Dask cluster, with a timeout on every wait, and holds shards there."""
 
 from __future__ import annotations
 

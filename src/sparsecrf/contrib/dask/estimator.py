@@ -1,4 +1,4 @@
-"""DaskCRF: the estimator for partitions on a cluster."""
+"""DaskCRF, the estimator for partitions on a cluster."""
 
 from __future__ import annotations
 

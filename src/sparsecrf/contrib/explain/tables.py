@@ -1,4 +1,4 @@
-"""Explanations as terminal tables, for `sparsecrf show` and `str` of an explanation."""
+"""Shows explanations as terminal tables, for `sparsecrf show` and for `str` of an explanation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration: the accuracy of labels compared with their probabilities."""
+"""Plots calibration: the accuracy of labels compared with their probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The confusion matrix."""
+"""Plots the confusion matrix."""
 
 from __future__ import annotations
 

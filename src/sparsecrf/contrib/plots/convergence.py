@@ -1,4 +1,4 @@
-"""Convergence of training: objective, certificate, active features and dev error against time or passes."""
+"""Plots the convergence of training: objective, certificate, active features and dev error against time or passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probabilities of all labels at all tokens of one sequence."""
+"""Plots the probabilities of all labels at all tokens of one sequence."""
 
 from __future__ import annotations
 

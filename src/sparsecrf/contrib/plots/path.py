@@ -1,4 +1,4 @@
-"""The regularisation path: errors, active features and weights as rho1 falls."""
+"""Plots the regularisation path: errors, active features and weights as rho1 falls."""
 
 from __future__ import annotations
 

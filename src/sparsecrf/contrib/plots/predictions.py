@@ -1,4 +1,4 @@
-"""Label sequences and marginals for plots of many sequences."""
+"""Computes label sequences and marginals for plots of many sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of several models over replications of an experiment: the paper's box plots of simulated data."""
+"""Plots the errors of several models over replications of an experiment, like the paper's box plots."""
 
 from __future__ import annotations
 

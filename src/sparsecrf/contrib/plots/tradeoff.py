@@ -1,4 +1,4 @@
-"""Error or time against the number of active features: the paper's figures of selection and of running time."""
+"""Plots error or time against the number of active features, like the paper's figures of selection and running time."""
 
 from __future__ import annotations
 

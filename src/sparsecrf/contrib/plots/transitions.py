@@ -1,4 +1,4 @@
-"""Plain transitions: the weights of label pairs that apply at every position."""
+"""Plots plain transitions, which are the weights of label pairs that apply at every position."""
 
 from __future__ import annotations
 

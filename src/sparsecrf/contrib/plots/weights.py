@@ -1,4 +1,4 @@
-"""The absolute weights of a model, attribute by label: the paper's figures of the NETtalk weights."""
+"""Plots the absolute weights of a model, attribute by label, like the paper's figures of the NETtalk weights."""
 
 from __future__ import annotations
 

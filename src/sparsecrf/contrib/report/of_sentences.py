@@ -1,4 +1,4 @@
-"""The data of the sentence explorer: a labelled file, scored as a whole and explained up to a size limit."""
+"""The data of the sentence explorer. A labelled file is scored as a whole and explained up to a size limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One HTML page from data, text, style and scripts."""
+"""Makes one HTML page from data, text, style and scripts."""
 
 from __future__ import annotations
 

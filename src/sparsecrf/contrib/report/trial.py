@@ -1,4 +1,4 @@
-"""A model and its labeller in the page, so that a reader can try it: `sparsecrf report --try`."""
+"""Puts a model and its labeller into the page, so that readers can try the model (`sparsecrf report --try`)."""
 
 from __future__ import annotations
 

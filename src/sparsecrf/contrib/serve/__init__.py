@@ -1,4 +1,4 @@
-"""Models over HTTP: `sparsecrf serve`. Needs Starlette and uvicorn, as in `pip install "sparsecrf[serve]"`.
+"""Serves models over HTTP (`sparsecrf serve`). Needs Starlette and uvicorn: `pip install "sparsecrf[serve]"`.
 
 `request.py` reads and checks requests, `answer.py` queries the model, `models.py` holds the models and reloads changed
 files, `app.py` routes requests, and `server.py` runs the server. `metrics.py` and `openapi.py` make `/metrics`,

@@ -77,7 +77,7 @@ def _blocks(sentences: list[Any]) -> Iterator[list[Any]]:
 
 
 def _more(model: Model, sentences: list[Any], request: LabelRequest, clock: _Clock) -> dict[str, Any]:
-    """The answers if more than labels are requested, or if labels are constrained: a list for each requested item."""
+    """The answers, as a list for each requested item, if the request asks for more than labels or constrains them."""
     each = []
     for i, sentence in enumerate(sentences):
         clock.check(i)

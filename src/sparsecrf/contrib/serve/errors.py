@@ -1,4 +1,4 @@
-"""Errors in response to requests: the expected input, the input found, its location, and a suggestion."""
+"""Errors in response to requests. They state the expected input, the input found, its location, and a suggestion."""
 
 from __future__ import annotations
 

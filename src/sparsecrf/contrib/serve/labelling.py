@@ -1,4 +1,4 @@
-"""POST /label: reads a body within limits, answers it on a thread, and counts it."""
+"""Handles POST /label: reads a body within limits, answers the request on a thread, and counts it."""
 
 from __future__ import annotations
 

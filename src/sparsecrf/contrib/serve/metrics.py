@@ -1,4 +1,5 @@
-"""Counts for Prometheus, in its text format (https://prometheus.io/docs/instrumenting/exposition_formats/)."""
+"""Counts for Prometheus, in the text format of Prometheus
+(https://prometheus.io/docs/instrumenting/exposition_formats/)."""
 
 from __future__ import annotations
 

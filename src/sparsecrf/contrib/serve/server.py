@@ -1,4 +1,4 @@
-"""The server: uvicorn with the application, a thread that watches the model files, and a graceful shutdown."""
+"""Runs the server: uvicorn with the application, a thread that watches the model files, and a graceful shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A component for spaCy: `nlp.add_pipe("sparsecrf")`. Needs spaCy, as in `pip install "sparsecrf[spacy]"`."""
+"""A component for spaCy: `nlp.add_pipe("sparsecrf")`. Needs spaCy: `pip install "sparsecrf[spacy]"`."""
 
 try:
     import spacy  # noqa: F401
