@@ -8,7 +8,7 @@ import sys
 
 #: Ctrl-C, `kill`, and the end of a session (SIGHUP, which Windows does not have) all have the same effect.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-INTERRUPTED = 130  #: the exit status of an interrupted command, also if it saved its result so far
+INTERRUPTED = 130  #: the exit status of an interrupted command, even if it saved its result so far
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Chunks in label sequences: where they begin and end, by conlleval's rules or strictly by a scheme.
+"""Finds where chunks begin and end in label sequences, by conlleval's rules or strictly by a scheme.
 
 For all schemes except grobid and runs, a label is O or LETTER-TYPE; the type is everything after the first hyphen and
 may be missing. B begins a chunk, I continues it, E ends it, and S is a chunk of one token; L, U and M are other names

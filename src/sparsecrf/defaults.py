@@ -7,10 +7,10 @@ tests/estimators/test_defaults.py compares every signature and every command-lin
 # benchmarks/record/penalties.md lists the data on which the penalties were chosen and checked.
 RHO1 = 0.05  #: absolute (l1) penalty
 RHO2 = 0.1  #: squared (l2) penalty
-SMALL = "small"  #: as the value of rho1: use the penalties of a small model
+SMALL = "small"  #: rho1="small" selects the penalties of a small model
 SMALL_RHO1, SMALL_RHO2 = 1.0, 0.01
-AUTO = "auto"  #: as the value of rho1: choose rho1 on held-out data
-SEARCH = "search"  #: as the value of rho2: search for the best pair of penalties
+AUTO = "auto"  #: rho1="auto" chooses rho1 on held-out data
+SEARCH = "search"  #: rho2="search" searches for the best pair of penalties
 TOL = 5e-3  #: training stops when the objective is above the optimum by at most this fraction
 SOLVER = "auto"
 PENALTY = "elastic-net"

@@ -1,4 +1,4 @@
-"""The options of training, declared once: name, type, default, range, help, and incompatible options.
+"""The options of training. Each is declared once, with its name, type, default, range, help, and incompatible options.
 
 The command line is built from these dataclasses (`cli/options.py`), `training/choices.py` uses them to check values,
 and tests/estimators/test_options.py compares the signatures of `fit`, `CRF` and `CRFCV` with them. This module imports

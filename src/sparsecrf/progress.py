@@ -1,4 +1,4 @@
-"""Shows the progress of long work on standard error: a bar on a terminal, plain lines otherwise, nothing if disabled.
+"""Shows the progress of long work on standard error: as a bar on a terminal, otherwise as plain lines.
 
 In a notebook, one line changes in place, and other lines go to standard output, since notebooks show standard error in
 red.

@@ -1,4 +1,4 @@
-"""`sparsecrf data`: public and simulated data sets, as column files."""
+"""`sparsecrf data`: writes public and simulated data sets as column files."""
 
 from __future__ import annotations
 

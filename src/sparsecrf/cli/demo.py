@@ -1,4 +1,4 @@
-"""`sparsecrf demo`: from data to a labelled test set in a minute."""
+"""`sparsecrf demo`: trains models on a sample and labels a test set, in a minute."""
 
 from __future__ import annotations
 

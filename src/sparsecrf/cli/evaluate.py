@@ -1,4 +1,4 @@
-"""`sparsecrf eval`: scores of predicted labels. The report is the command's result, so it goes to standard output."""
+"""`sparsecrf eval`: scores predicted labels. The report is the command's result, so it goes to standard output."""
 
 from __future__ import annotations
 

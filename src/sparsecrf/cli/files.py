@@ -1,4 +1,4 @@
-"""Checks of options and files before work begins, shared by the commands that read data."""
+"""Checks options and files before work begins, for all commands that read data."""
 
 from __future__ import annotations
 

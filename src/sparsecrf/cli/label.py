@@ -1,4 +1,4 @@
-"""`sparsecrf label`: text in, labels out, sequence by sequence."""
+"""`sparsecrf label`: labels files, sequence by sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and warnings in long-running commands."""
+"""Handles Ctrl-C and warnings in long-running commands."""
 
 from __future__ import annotations
 

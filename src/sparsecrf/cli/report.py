@@ -1,4 +1,4 @@
-"""`sparsecrf report`: a model as one HTML page."""
+"""`sparsecrf report`: writes an HTML page about a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sparsecrf serve`: models over HTTP."""
+"""`sparsecrf serve`: serves models over HTTP."""
 
 from __future__ import annotations
 

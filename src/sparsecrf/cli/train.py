@@ -1,4 +1,4 @@
-"""`sparsecrf train`: from labelled data to a model file."""
+"""`sparsecrf train`: trains a model on labelled data and writes its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of `sparsecrf train` about a run: the result in JSON, and messages."""
+"""The report of `sparsecrf train` about a run: messages, and the result as JSON."""
 
 from __future__ import annotations
 

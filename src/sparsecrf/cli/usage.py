@@ -1,4 +1,4 @@
-"""Rewords messages about wrong usage: what was expected, what was found, and what to type instead."""
+"""Rewords messages about wrong usage, so that they say what was expected, what was found, and what to type instead."""
 
 from __future__ import annotations
 

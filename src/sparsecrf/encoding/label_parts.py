@@ -153,12 +153,13 @@ def _function(asked: LabelPartsChoice) -> Callable[[str], Iterable[str]]:
 
 
 def _ud(label: str) -> Sequence[str]:
-    """`NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_` means no features."""
+    """The parts of `NOUN|Case=Nom|Number=Sing`: the part of speech, and every feature with its value; `_` means no
+    features."""
     return [part for part in label.split("|") if part not in ("", "_")]
 
 
 def _bio(label: str) -> Sequence[str]:
-    """`B-PER`: the kind of span, and whether the token begins or continues one."""
+    """The parts of `B-PER`: the kind of span, and whether the token begins or continues a span."""
     tag, separator, kind = label.partition("-")
     return [tag, f"-{kind}"] if separator else []
 

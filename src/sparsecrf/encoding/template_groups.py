@@ -43,7 +43,7 @@ def by_prefix(texts: list[str]) -> tuple[list[str], NDArray[np.intp]]:
 
 
 def by_line(texts: list[str], template: Template) -> tuple[list[str], NDArray[np.intp]]:
-    """Like `by_prefix`, but grouped by the lines of a template, OTHER last.
+    """Like `by_prefix`, but with a group for each line of a template, and OTHER last.
 
     An attribute does not record its line, so it is assigned to the matching line with the most literal text.
     Lines that differ only in their macros make the same attributes and share a group.

@@ -138,7 +138,7 @@ class BaseCRF(TrainingCRF):
         constrain: str | None = None,
     ) -> Objects:
         """The k best label sequences of each sequence with their probabilities, best first: an array of lists of pairs.
-        With `constrain` (see `predict`), the probabilities are those among valid label sequences only.
+        With `constrain` (see `predict`), the probabilities refer to valid label sequences only.
         """
         X, lengths, _ = self._flat(X, lengths, sentences)
 

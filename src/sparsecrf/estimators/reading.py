@@ -153,7 +153,8 @@ def read_partition(X: Any, y: Any, weight: Any, vocabulary: Vocabulary, recipe: 
 
 
 def warn_of_unknown(data: Dataset) -> None:
-    """Warn of held-out labels that do not occur in the training data; raise an error if none of them does."""
+    """Warn of held-out labels that do not occur in the training data; raise an error if none of the held-out labels
+    occurs there."""
     if (remark := data.remark("dev")) is not None:
         warn_caller(remark)
 

@@ -1,4 +1,4 @@
-"""Queries of a model: labels, marginals, n-best lists, chunks; optionally with constraints."""
+"""Queries of a model for labels, marginals, n-best lists and chunks, optionally with constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split conformal calibration: from scores on held-out sentences to thresholds for a given coverage.
+"""Split conformal calibration, which computes thresholds for a given coverage from scores on held-out sentences.
 
 The score of an answer is the probability of all answers that are more probable (0 for the best answer). A question is
 about the labels of a whole sequence, the label of a token, or the type of a span. The answer set for threshold q

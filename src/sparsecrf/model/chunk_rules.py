@@ -1,4 +1,4 @@
-"""The chunk tags that may follow each other, as constraints on labels."""
+"""Constraints on labels that state which chunk tags may follow each other."""
 
 from __future__ import annotations
 

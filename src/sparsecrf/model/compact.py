@@ -1,4 +1,4 @@
-"""Compact model files, about a quarter of the usual size: version 3 (docs/model-file.md).
+"""Compact model files, of about a quarter of the usual size: version 3 (docs/model-file.md).
 
     labels.bytes, labels.offsets    U8, I64[Y + 1]     as in version 1
     attributes.front                U8                 names in byte order, front-coded (cpp/core/corpus/packed.hpp)

@@ -334,9 +334,9 @@ class Model(AnsweringModel):
         """Explain what the model has learnt or, given a sequence, why the model predicts its labels.
 
         explain(top=10, label=None, attribute=None): the `top` largest weights of each label (None means all), or only
-        the weights of one label or attribute; transitions; the contribution of each template line.
+        the weights of one label or attribute; transitions; and the contribution of each template line.
         explain(sequence, labels=None, top=5): what each attribute and transition adds to the score of `labels` (None
-        means the best labels), and margins; the `top` contributions of each token are printed.
+        means the best labels), and the margins. The `top` contributions of each token are printed.
         """
         from sparsecrf.contrib.explain import explain_model, explain_sequence
 

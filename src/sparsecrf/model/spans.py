@@ -1,4 +1,4 @@
-"""Spans of label sequences, chunks or fields, with their probabilities."""
+"""Finds the spans of label sequences, which are chunks or fields, with their probabilities."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SpanReader:
         return self.places_of([self._labels[y] for y in path])
 
     def places_of(self, names: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Like `places`, for labels by name."""
+        """Like `places`, for labels given by name."""
         if self.scheme is Scheme.NONE:
             return [(t, t + 1, name) for t, name in enumerate(names) if name not in self._reader.outside]
         return [(a, b, self._reader.type_of(names[a])) for a, b in chunks(self._reader.marks(names))]

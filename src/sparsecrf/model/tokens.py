@@ -42,7 +42,7 @@ class TokenCheck:
         # Whether mappings are known to contain attributes of the model, and the same for other tokens. This is not
         # checked for a model without weights, which contains no attributes.
         self._mappings_familiar = self._others_familiar = template or not self._known
-        self._n_strange = 0  # number of text or list tokens in all calls so far, as long as none is known
+        self._n_strange = 0  # number of text or list tokens checked so far, as long as none is known
         self._first_strange: Any = None
 
     def each(self, X: Iterable[Any], is_known: Callable[[Any], bool], *, alone: bool = False) -> Iterator[Any]:

@@ -56,8 +56,8 @@ def cross_validate(
 
     `folds` is the number of parts, or an iterable of pairs: the sequences to train on, and the sequences to hold out.
     Sequences are assigned to parts at random; `groups` contains a value for each sequence, and sequences with the same
-    value stay in one part. Without `shuffle`, parts are consecutive. `seed` is for this assignment and for the
-    stochastic solvers.
+    value stay in one part. Without `shuffle`, parts are consecutive. `seed` determines this assignment and the random
+    choices of stochastic solvers.
 
     All folds use the same penalties, which are given or searched for as in `path`; a search uses the mean error over
     the folds. The objective is a sum, so a penalty has slightly more effect on the smaller training sets. The result

@@ -1,4 +1,4 @@
-"""Folds: assigns sequences to parts that are held out in turn, keeping groups together."""
+"""Assigns sequences to folds, which are held out in turn, and keeps groups together."""
 
 from __future__ import annotations
 

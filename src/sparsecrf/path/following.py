@@ -1,4 +1,4 @@
-"""`path`: fits along a plan of penalties, each starting from a neighbour, scored one by one."""
+"""`path`: fits along a plan of penalties. Each fit starts from a neighbour and is scored."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def path(
     the search is over both penalties (`sparsecrf.path.both`).
 
     `error` scores the fits: a result of `score_of`, or a function of a corpus and its predicted labels. `options` are
-    options of `fit`; with `patience`, every fit also stops by its token error on `dev`. `each` is called after every
-    fit. Ctrl-C ends the path and issues a `PathWarning`; the path then contains the fits so far, the last of which is
-    unfinished. `Path.model` calls `make_model`.
+    options of `fit`; with `patience`, every fit also stops when its token error on `dev` no longer improves. `each` is
+    called after every fit. Ctrl-C ends the path and issues a `PathWarning`; the path then contains the fits so far, the
+    last of which is unfinished. `Path.model` calls `make_model`.
     """
     options["threads"] = threads
     if options.get("patience") is not None:

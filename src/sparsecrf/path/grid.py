@@ -169,7 +169,7 @@ def plan(
     scored: bool,
     **penalty: Any,
 ) -> GivenValues | Search:
-    """Given values, a geometric grid, or, if there are scores and nothing was given, a search. Without a ratio, the
+    """The given values, a geometric grid, or, if there are scores and nothing was given, a search. Without a ratio, the
     grid reaches down to the default rho1. `penalty`: the options that `rho_max` needs."""
     if rho1 is not None:
         given = np.asarray(rho1, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Encoded corpora on disk: training on data that do not fit into memory.
+"""Encoded corpora on disk, for training on data that do not fit into memory.
 
 A folder, written once by `encode_folder` (shards/encode_folder.py) and reused as long as the data are the same,
 contains:

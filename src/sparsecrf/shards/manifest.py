@@ -1,4 +1,4 @@
-"""Checks the manifest of a folder, since a file may be complete, with the right digest, and still be invalid."""
+"""Checks the manifest of a folder, since a complete file with the right digest may still be invalid."""
 
 from __future__ import annotations
 

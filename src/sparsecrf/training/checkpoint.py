@@ -1,4 +1,4 @@
-"""Save the state of a training run to a file, so that a run that was stopped or killed can be resumed bit for bit.
+"""Saves the state of a training run to a file, so that a run that was stopped or killed can be resumed bit for bit.
 
 The file is in safetensors format (files/container.py). It contains the arrays of the point and of the solver. Its
 metadata contains `run` (the identity of the run: corpus, penalties, solver; no other run may resume from it) and

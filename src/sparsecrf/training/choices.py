@@ -1,4 +1,4 @@
-"""Compatibility of the training options with each other."""
+"""Checks whether the training options are compatible with each other."""
 
 from __future__ import annotations
 

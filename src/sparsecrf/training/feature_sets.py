@@ -1,4 +1,4 @@
-"""Sets of features by ascending number, and the working set: the features that training considers."""
+"""Sets of features in ascending order of their numbers, and the working set of features that training considers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparsecrf.shards.protocol import Numbers as Numbers
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """A set of features of the virtual space, by ascending number."""
+    """A set of features of the virtual space, in ascending order of their numbers."""
 
     numbers: Numbers
     feature_set: FeatureSet

@@ -1,4 +1,4 @@
-"""Training with any solver: `fit`."""
+"""`fit`, which trains with any solver."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Grouping(PenaltyKind):
         raise NotImplementedError
 
     def keys_of(self, data: TrainingData, numbers: Keys) -> dict[str, Keys]:
-        """Like `keys`, for features by number."""
+        """Like `keys`, for features given by number."""
         return self.keys(Cells.of(data, numbers))
 
     def weights_of(self, keys: Keys, usual: Floats) -> Floats:

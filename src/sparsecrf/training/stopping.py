@@ -1,4 +1,4 @@
-"""When to stop: a rule based on the objective, the same for every solver.
+"""The rule for when to stop. It is based on the objective and is the same for every solver.
 
 A run stops when its point is at most `tol` times the objective above the optimum: certified if the bound (`dual`) is
 tight enough, otherwise estimated. The estimate compares the lowest objective at three moments, m iterations apart,

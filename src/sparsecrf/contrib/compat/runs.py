@@ -1,4 +1,4 @@
-"""Training runs: compute weights from CRFsuite's parameters and features, and report every iteration."""
+"""Training runs, which compute weights from CRFsuite's parameters and features, and report every iteration."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def maximise_likelihood(corpus: Corpus, features: Features, chosen: Settings, each: Each) -> Found:
-    """`lbfgs` and `l2sgd`: minimises CRFsuite's objective with sparsecrf's solvers."""
+    """Run `lbfgs` or `l2sgd`, which minimise CRFsuite's objective with sparsecrf's solvers."""
     stagnation = Stagnation(chosen.period, chosen.delta_share * chosen.delta)
     at: list[Point] = []
     began = time.perf_counter()
@@ -130,7 +130,7 @@ _SEED = 0  # seed of the order of the sequences
 def learn_from_mistakes(
     corpus: Corpus, features: Features, algorithm: str, values: Mapping[str, Any], each: Each
 ) -> Found:
-    """One pass over the data per iteration, until the mean loss is below `epsilon`."""
+    """Make one pass over the data per iteration, until the mean loss is below `epsilon`."""
     numbers = features.numbers
     assert numbers is not None
     space = FeatureSet.from_numbers(corpus.n_labels, corpus.n_attributes, numbers)

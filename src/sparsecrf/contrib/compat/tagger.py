@@ -1,4 +1,4 @@
-"""Tagging with python-crfsuite's interface: open a model, set a sequence, query it."""
+"""Tagging with python-crfsuite's interface: open a model, set a sequence, and query it."""
 
 from __future__ import annotations
 

@@ -88,7 +88,8 @@ def _names(lines: list[tuple[str, str]]) -> list[str]:
 def _cells(
     lines: list[tuple[str, str]], sources: dict[str, int], labels: dict[str, int]
 ) -> Iterator[tuple[int, int, float]]:
-    """`  (0) source --> label: weight`. Names may contain arrows, so use the split that results in two known names."""
+    """The content of a line `  (0) source --> label: weight`. Names may contain arrows, so use the split that results
+    in two known names."""
     for where, line in lines:
         names, _, weight = line.partition(") ")[2].rpartition(": ")
         parts = names.split(" --> ", _MOST_ARROWS + 1)

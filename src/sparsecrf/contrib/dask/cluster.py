@@ -42,7 +42,7 @@ class Cluster:
     """A client and its timeout. Tasks have descriptive names with unique keys."""
 
     def __init__(self, client: Client, timeout: float = TIMEOUT, lost: LostInterrupt | None = None) -> None:
-        """`lost`: holds an interrupt that was dropped in a finalizer of a future; the next wait raises it."""
+        """`lost` holds an interrupt that was dropped in a finalizer of a future; the next wait raises it."""
         if not timeout > 0:
             raise InputError(f"timeout: expected a number of seconds > 0, found {timeout}")
         self.client, self.timeout, self.lost = client, timeout, lost or LostInterrupt()

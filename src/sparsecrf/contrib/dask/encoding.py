@@ -1,4 +1,4 @@
-"""Turns partitions into shards: builds a vocabulary in parallel, then encodes every partition on its worker."""
+"""Turns partitions into shards: it builds a vocabulary in parallel, then encodes every partition on its worker."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class DaskCRF(TrainingCRF):
     Parameters
     ----------
     solver : auto, owlqn, lbfgs or fista.
-    n_jobs : threads of one shard. Each worker processes one shard per thread at a time.
+    n_jobs : number of threads that work on one shard. Each worker processes one shard per thread at a time.
     timeout : seconds without any answer before giving up on the cluster.
 
     Attributes

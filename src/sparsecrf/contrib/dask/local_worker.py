@@ -1,5 +1,5 @@
-"""Imported first by workers that this process starts. Ctrl-C reaches every process of a terminal; workers ignore it,
-because the calling process still needs them to evaluate the best weights."""
+"""The first module that local workers import. Ctrl-C reaches every process of a terminal. Workers ignore it, because
+the calling process still needs them to evaluate the best weights."""
 
 import signal
 

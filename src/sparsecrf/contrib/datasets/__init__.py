@@ -1,1 +1,1 @@
-"""Public data sets: their addresses, their verification, and their conversion to column files."""
+"""Downloads public data sets, verifies them, and converts them to column files."""

@@ -28,7 +28,7 @@ SILENT = "_"  #: the label of a letter that makes no phoneme
 JOIN = "+"  #: separates the two phonemes of a label; a space would end the column of a file
 MOST = 2  #: maximum number of phonemes that one letter can make
 
-#: The starting point of EM: the probability of all chunks with a given length. Chunks of one phoneme are the rule.
+#: The starting point of EM: the probability of all chunks with a given length. Most chunks consist of one phoneme.
 _START = (0.25, 0.74, 0.01)
 #: The share of this starting point in the mixture that is used for aligning, since new words may need chunks that EM
 #: has not seen.

@@ -1,4 +1,4 @@
-"""`sparsecrf demo` on CMUdict: align, train along a path, label unseen words, and show the results."""
+"""`sparsecrf demo` on CMUdict: it aligns words, trains along a path, labels unseen words, and shows the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Letter to sound as sequence labelling: attributes of letters, labels from the aligner, pronunciations from labels."""
+"""Treats the conversion of letters to sounds as sequence labelling: makes attributes from letters, gets labels from the
+aligner, and turns labels into pronunciations."""
 
 from __future__ import annotations
 

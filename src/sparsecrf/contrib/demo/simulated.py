@@ -1,4 +1,4 @@
-"""`sparsecrf demo --data simulated`: all steps on the paper's simulated task, in seconds."""
+"""`sparsecrf demo --data simulated`: runs all steps on the paper's simulated task, in seconds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEXT = {
 
 
 def run(sequences: int, seed: int, folder: Path) -> None:
-    """Simulate a hidden Markov model, train on some of its output, label the rest, compare with the Bayes error."""
+    """Simulate a hidden Markov model, train on some of its output, label the rest, and compare with the Bayes error."""
     console = Console(highlight=False)
     hmm, rng = paper_hmm(), default_rng(seed)
     X, y = hmm.sample(sequences, rng)

@@ -162,8 +162,8 @@ def _best_through(model: Model, corpus: Corpus, path: NDArray[np.int32]) -> NDAr
 def _own_and_other(
     values: NDArray[np.float64], path: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """Given values[T, Y], returns the value of the path's label, the best other label, and its value (-inf if there is
-    no other)."""
+    """From values[T, Y], return the value of the path's label, the best other label, and its value (-inf if there is
+    none)."""
     here = np.arange(len(path)), path
     others = values.copy()
     others[here] = -np.inf

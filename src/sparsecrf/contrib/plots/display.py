@@ -1,4 +1,4 @@
-"""Shared code of all plots: axes, style, saving.
+"""Shared code of all plots: axes, style, and saving to files.
 
 Figures are made without pyplot, so no display is needed, and pyplot keeps no figure alive. matplotlib is imported when
 something is drawn.

@@ -1,4 +1,4 @@
-"""Plots as files: checks before training begins, and writing a figure."""
+"""Writes figures to files, and checks before training begins that this is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices as grids of cells with names: weights, transitions, probabilities, confusions."""
+"""Draws matrices of weights, transitions, probabilities or confusions as grids of named cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Longer dependencies: the number of weights by number of labels, and the longest strings of labels."""
+"""Plots longer dependencies: the number of weights by number of labels, and the longest strings of labels."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class TradeoffDisplay(Display):
         return cls(curves, baselines=baselines, ylabel=QUANTITIES[quantity])
 
     def plot(self, ax: Any = None, *, log: bool = False) -> TradeoffDisplay:
-        """`log`: use a logarithmic vertical scale, too."""
+        """`log`: also use a logarithmic vertical scale."""
         with self._drawing(ax, size=(COLUMN, 2.5)) as (panel,):
             for k, (name, (x, y)) in enumerate(self.curves.items()):
                 panel.plot(x, y, label=printable(name, 40), **look(k))

@@ -1,4 +1,4 @@
-"""A model as one self-contained HTML page: weights, training, transitions, sentences.
+"""Shows a model on one self-contained HTML page, with its weights, training, transitions and sentences.
 
 `of_model.py` and `of_sentences.py` make the data, `words.py` explains the training record, and `page.py` puts the data
 into the page, together with the text, style and scripts of the folder `page`.

@@ -1,4 +1,4 @@
-"""Packs arrays and strings for the page: numbers in base64, names once."""
+"""Packs arrays and strings for the page: numbers are written in base64, and each name is written once."""
 
 from __future__ import annotations
 

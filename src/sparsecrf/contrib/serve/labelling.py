@@ -54,8 +54,8 @@ class Access:
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-# Handing a request to another thread takes longer than answering a small request, so small requests are answered at
-# once. These are requests for labels only, with at most this many bytes and this many steps of Viterbi, T Y^2.
+# Handing a request to another thread takes longer than answering a small request, so small requests are answered
+# immediately. These are requests for labels only, with at most this many bytes and this many steps of Viterbi, T Y^2.
 _QUICK_BYTES, _QUICK_STEPS = 16_384, 200_000
 
 

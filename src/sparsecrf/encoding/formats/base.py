@@ -146,7 +146,7 @@ class Format(ABC):
 
     @abstractmethod
     def add(self, encoder: Any, piece: Piece, source: str, layout: Layout) -> Layout:
-        """Encode a piece of a file, called `source` in messages. Returns the layout as far as it is known."""
+        """Encode a piece of a file, called `source` in messages. Returns what is known of the layout."""
 
     def read(self, source: Source, template: Template | None = None) -> Iterator[Items]:
         """The sequences of a file, for another format to write. The template's U lines generate the attributes."""

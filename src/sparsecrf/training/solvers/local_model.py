@@ -63,7 +63,7 @@ class LocalModel(NamedTuple):
         unit: Floats | float = 1.0,
         threads: int = 1,
     ) -> LocalModel:
-        """`ridge`: added to the curvature; None means RIDGE unit^2."""
+        """`ridge` is added to the curvature; None means RIDGE unit^2."""
         q = np.abs(h)
         np.maximum(q, unit * np.abs(g), out=q)
         parent = _unigram_of_each(known)

@@ -163,7 +163,7 @@ class _Stochastic(Solver):
         return q
 
     def _rho1_factors(self, known: WorkingSet) -> Floats:
-        """[K] rho1 of each feature, in units of rho1."""
+        """[K] the factor on rho1 of each feature."""
         penalty = self.objective.penalty_on(known)
         return penalty.factors if isinstance(penalty, WeightedNet) else np.ones(known.size)
 

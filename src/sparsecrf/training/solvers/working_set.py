@@ -213,7 +213,7 @@ class Run:
         return wide, found
 
     def _look_at_bound(self, point: Point, solver: Certifying) -> _Certificate:
-        """`_look` for a solver with its own lower bound over all features."""
+        """The counterpart of `_look` for a solver with its own lower bound over all features."""
         value, limit = self._value(point), self._limit_reached()
         self.bound.of_solver = max(self.bound.of_solver, solver.bound)
         if limit or self.stalled > 1 or value - self.bound.of_solver <= self._target(point):
@@ -264,8 +264,8 @@ class Run:
         return Result(point, value, found.kkt, found.gap, left, self.stopped_by, self.history)
 
     def _result_with_bound(self, solver: Certifying, point: Point, best: Best | Lowest | None, in_time: bool) -> Result:
-        """`_result` for a solver with its own lower bound. Its objective does not decrease steadily, so the gap also
-        serves as the estimate."""
+        """The counterpart of `_result` for a solver with its own lower bound. Its objective does not decrease steadily,
+        so the gap also serves as the estimate."""
         assert self.stopped_by is not None
         self.bound.of_solver = solver.certify()
         if best is not None:
