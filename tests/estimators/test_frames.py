@@ -214,7 +214,7 @@ def test_a_column_that_is_the_same_as_y(data):
     parts = [part for _, part in frame.groupby("sentence", sort=False)]
     lengths = list(map(len, parts))
     tokens, labels = frame[["word", "label"]], frame["label"]
-    message = "X, column 'label': equals y at every token; if the column contains the label"
+    message = "X: column 'label' equals y at every token; if the column contains the label"
     for fit in (
         lambda crf: crf.fit(frame, labels.tolist(), sentences="sentence"),
         lambda crf: crf.fit(frame, labels.rename("gold"), sentences="sentence"),

@@ -54,7 +54,7 @@ class WordVectors:
                 raise InputError(f"vectors, {name}: expected an integer >= 0, found {number!r}")
         if window > WIDEST_WINDOW:
             raise InputError(f"vectors, window: expected at most {WIDEST_WINDOW} words, found {window}")
-        self.table = table  #: the words by row
+        self.table = table  #: the word of each row
         self._values = values  # float32 [n, d], an array or the view of a file
         self.width = width  #: length of each vector
         self.column, self.window, self.origin = column, window, origin

@@ -161,7 +161,7 @@ class CRF(BaseCRF):
         if crf.features is not None and crf.template is not None:
             raise InputError(
                 f"features: cannot be changed, because the model has its own template; found {crf.features!r}; to "
-                f"train with other features: CRF(features={crf.features!r}).fit(X, y)"
+                f"train with other features, use CRF(features={crf.features!r}).fit(X, y)"
             )
         crf.model_ = known
         crf.__dict__.update(fitted_attributes(known.labels, known.training))

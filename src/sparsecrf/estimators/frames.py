@@ -273,7 +273,7 @@ def warn_of_labels(X: Any, y: Any) -> None:
             return
     if n_known > 0:
         warn_caller(
-            f"X, column {alike[0][1]!r}: equals y at every token; if the column contains the label, leave it out of X"
+            f"X: column {alike[0][1]!r} equals y at every token; if the column contains the label, leave it out of X"
         )
 
 

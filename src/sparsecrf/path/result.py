@@ -126,7 +126,7 @@ class Path:
 
     @property
     def scores(self) -> Floats | None:
-        """[fits] in percent, larger is better."""
+        """The scores of the fits, [fits], in percent; larger is better."""
         return None if self.errors is None else 100 - self.errors
 
     @property

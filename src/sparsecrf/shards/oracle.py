@@ -89,7 +89,7 @@ def has_values(shard: Shard) -> tuple[int]:
 
 
 def signs_agree(shard: Shard) -> tuple[int]:
-    """The number of shards whose signs disagree."""
+    """The number of shards for which `Oracle.signs_agree` is false."""
     return (int(not shard.oracle.signs_agree),)
 
 

@@ -92,9 +92,9 @@ def fit(
     part share the features of that part; the solvers dual, sbcd and cd do not support this.
 
     `init` is a warm start: another fit with the same labels and attributes, or the result of `weights_in` for a model.
-    With a `prior`, also a result of `weights_in`, the penalty applies to the difference from these weights. The result
-    contains the prior plus that difference; during training, only weights that differ from the prior are counted. A
-    prior requires the solver auto, owlqn, lbfgs or fista.
+    With a `prior`, which is also a result of `weights_in`, the penalty applies to the difference from these weights.
+    The result contains the prior plus that difference; during training, only weights that differ from the prior are
+    counted. A prior requires the solver auto, owlqn, lbfgs or fista.
 
     The solver `auto` chooses `dual` for few labels and small penalties, otherwise `proximal`; the `solver` of the
     result names the choice. `solver_options` are passed to the solver. `seed` determines the order of sequences in

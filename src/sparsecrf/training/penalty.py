@@ -150,7 +150,7 @@ class ElasticNet(Strength):
 
     @property
     def rho1_of(self) -> float | Floats:
-        """The factor on |w_k|: one number for all features, or [K]."""
+        """The factor on |w_k|: one number for all features, or an array [K]."""
         return self.rho1
 
     def value(self, w: Floats) -> float:

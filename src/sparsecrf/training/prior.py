@@ -99,7 +99,7 @@ def fingerprint(prior: Weights) -> str:
 
 
 def added(prior: Weights, numbers: Numbers, d: Floats) -> tuple[Numbers, Floats]:
-    """The nonzero weights of w0 + d, by ascending feature number."""
+    """The nonzero weights of w0 + d, in ascending order of feature numbers."""
     all_numbers = union(prior.numbers, numbers)
     w = np.zeros(len(all_numbers))
     w[place_among(prior.numbers, all_numbers)] = prior.w

@@ -1,6 +1,7 @@
 """CRFsuite's training parameters: their names, their defaults, and their meaning in this package.
 
-CRFsuite minimises  loss + c1 |w|_1 + c2 |w|^2,  sparsecrf  loss + rho1 |w|_1 + rho2/2 |w|^2:  rho1 = c1, rho2 = 2 c2.
+CRFsuite minimises  loss + c1 |w|_1 + c2 |w|^2,  and sparsecrf minimises  loss + rho1 |w|_1 + rho2/2 |w|^2.
+Therefore, rho1 = c1 and rho2 = 2 c2.
 """
 
 from __future__ import annotations

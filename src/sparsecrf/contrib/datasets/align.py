@@ -131,7 +131,7 @@ class Aligner:
 
 
 class _Batch:
-    """Words of n letters and m phonemes each: Python loops over letters, NumPy loops over words and positions.
+    """Words of n letters and m phonemes each: Python loops over letters, and NumPy loops over words and positions.
 
     alpha[w, t, j]: probability that the first t letters make the first j phonemes; beta[w, t, j]: probability that the
     remaining letters make the remaining phonemes. A chunk of length l that ends at j began at j - l, so with s_l[w, t,

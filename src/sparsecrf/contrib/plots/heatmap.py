@@ -87,7 +87,7 @@ def pooled(values: Floats, most: int = MOST_ROWS) -> tuple[Floats, int]:
 
 
 def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], share: int = 1) -> None:
-    """Write the names of rows and columns of heat maps on one figure, as many as there is room for.
+    """Write as many names of rows and columns of the heat maps on one figure as there is room for.
 
     The room depends on the length of the names, so it is computed again after the layout.
     """
@@ -102,7 +102,7 @@ def name_panels(panels: Sequence[tuple[Axes, Sequence[str], Sequence[str]]], sha
 
 
 def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
-    """Write names at the left, as many as there is room for; `share` names share one row."""
+    """Write as many names at the left as there is room for; `share` names share one row."""
     room = ax.bbox.height / ax.figure.dpi * 72
     rows = ceil(len(names) / share)
     step = max(1, ceil(rows * _NAME / room))
@@ -111,7 +111,7 @@ def _name_rows(ax: Axes, names: Sequence[str], share: int = 1) -> None:
 
 
 def _name_columns(ax: Axes, names: Sequence[str]) -> None:
-    """Write names below, as many as there is room for, vertically unless they have one or two characters."""
+    """Write as many names below as there is room for, vertically unless they have one or two characters."""
     room = ax.bbox.width / ax.figure.dpi * 72
     upright = longest(names) > 2
     needed = _NAME if upright else max(_NAME, 0.75 * SMALL * longest(names))

@@ -274,7 +274,7 @@ class _WarmUp(_Stochastic):
 
 
 def warm_up(objective: Objective, point: Point) -> Point:
-    """The point after some epochs from weights 0, or the given point if no better one was found."""
+    """The point that a few epochs reach from zero weights, or the given point if it is better."""
     epochs = _WARM_EPOCHS if objective.penalty.rho1 > 0 else _WARM_EPOCHS_L2
     try:
         found = _WarmUp(objective).run(point, epochs, _WARM_SAMPLE)

@@ -177,7 +177,7 @@ class Run:
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
         optimal = self._relative_kkt(point) <= _NOTHING  # the working set is optimal, so a solver could not move
-        if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must hold twice
+        if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must be confirmed once
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         target = self._target(point)
         settled = self.stalled > 1 or optimal or left <= target
