@@ -35,8 +35,9 @@ class Declared:
         self.parse, self.capabilities, self._is_argument = parse, capabilities, is_argument
 
     def names_of(self, parameter: str, default: Any) -> tuple[str, ...]:
-        """The names on the command line: the declared names or, by default, the parameter's name as an option. Empty
-        for an argument, which has no declared names, and no default (`...`) unless `is_argument` is set."""
+        """The names on the command line: the declared names or, by default, the parameter's name as an option. An
+        argument has no names. It is a parameter without declared names, and either without a default (`...`) or with
+        `is_argument`."""
         if not self.names and (default is ... or self._is_argument):
             return ()
         return self.names or (f"--{parameter.replace('_', '-')}",)

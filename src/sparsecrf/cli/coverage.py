@@ -9,7 +9,7 @@ from sparsecrf.model.calibration import SEQUENCES, TOKENS
 
 #: Replaces the rank of a label sequence, or the labels of a token, if the set would be too large.
 ABSTAIN = b"abstain"
-_ROUNDED = 1e-6  # printed probabilities have six digits; rounding may make each term of a sum too large by half of this
+_ROUNDED = 1e-6  # printed probabilities have six digits; rounding may add half of this to each term of a sum
 
 
 def check_alone(options: dict[str, bool]) -> None:

@@ -13,8 +13,8 @@ from sparsecrf._core import InputError
 
 NO_MENTION = "_none"  #: the content of the cells if there is no other mention
 
-#: Columns after the word, which is column 0: the case of the other mentions; and for each of two other mentions,
-#: the word before it, the mention itself and the word after it.
+#: Number of columns after the word, which is column 0. They contain the case of the other mentions and, for each of two
+#: other mentions, the word before it, the mention itself and the word after it.
 N_MENTION_COLUMNS = 7
 
 

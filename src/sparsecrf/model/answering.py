@@ -84,7 +84,7 @@ class AnsweringModel:
         return iter(X) if self.needs_vectors else self._check.each(X, self._knows)
 
     def checked_one(self, sequence: Iterable[Token]) -> Any:
-        """A single sequence, checked as by `checked`."""
+        """A single sequence, after the same checks as in `checked`."""
         return self._check.one(sequence, self._knows)
 
     def _knows(self, sequence: Iterable[Token]) -> bool:

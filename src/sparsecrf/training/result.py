@@ -36,7 +36,8 @@ class Fit:
     #: sum of |smallest subgradient| over the virtual space, relative to its value at w = 0; infinite if time ran out
     #: before it was computed
     kkt: float
-    gap: float  #: P(w) - P* is at most this; infinite if labels are missing, or if time ran out before any bound
+    #: P(w) - P* is at most this; infinite if labels are missing, or if time ran out before a bound was found
+    gap: float
     remaining: float  #: an estimate of P(w) - P*
     solver: str
     #: tol, gap, max_iter, time_limit, dev, callback, interrupt, or precision (no step improves the objective any more)

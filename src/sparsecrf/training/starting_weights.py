@@ -71,7 +71,7 @@ def _renamed(ngrams: Ngrams, attribute: Numbers, label: Numbers) -> tuple[Ngrams
 
 
 def _part_ids(old: LabelParts | None, new: LabelParts | None, n_labels: int) -> Numbers:
-    """The new Y + j of each part of a model's labels; -1 if no part has that name."""
+    """For each part of a model's labels, its new number Y + j; -1 if no part has that name."""
     place = {} if new is None else {name: n_labels + j for j, name in enumerate(new.names)}
     return np.array([] if old is None else [place.get(name, -1) for name in old.names], dtype=np.int64)
 

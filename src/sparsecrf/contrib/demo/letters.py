@@ -21,7 +21,8 @@ EXAMPLES = ("phoenix", "knight", "quick", "exhaust", "island", "music")  # their
 
 
 def attributes(word: str) -> list[list[str]]:
-    """For each letter, the surrounding letters by distance, and the n-grams that contain or touch the letter.
+    """The attributes of each letter: the surrounding letters by distance, and the n-grams that contain or touch the
+    letter.
 
     An attribute is `where:letters`, where `where` is the position of the first letter relative to this one: in
     `phoenix`, the attributes of x include `0:x`, `-1:ix` and `-3:eni`. `^` and `$` mark the beginning and end of the

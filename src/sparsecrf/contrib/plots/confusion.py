@@ -42,7 +42,7 @@ class ConfusionDisplay(Display):
         """Create a display from label sequences; tokens whose true label is None are left out.
 
         Shows `labels`, or the `top` (default 20) labels that are involved in the most errors, sorted by name. All other
-        labels share the last row and column. The cell where these cross counts all tokens whose gold and predicted
+        labels share the last row and column. The cell in both of them counts all tokens whose gold and predicted
         labels are both among the other labels, right or wrong.
         """
         pairs = Counter((str(y), str(z)) for y, z in in_step(y_true, y_pred) if y is not None)

@@ -36,7 +36,7 @@ History = Sequence[Any]
 
 
 class ConvergenceDisplay(Display):
-    """One panel for each quantity, one line for each run."""
+    """One panel for each quantity, with one line for each run."""
 
     def __init__(self, histories: Mapping[str, History], *, optimum: float | None = None) -> None:
         """Runs by name: lists of `Record`, or of its fields. `optimum`: the smallest objective, if it is known."""

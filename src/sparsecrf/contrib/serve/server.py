@@ -58,7 +58,7 @@ def timed(seconds: float) -> type[TimedConnection]:
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LOOK_EVERY_S = 1.0  # seconds between checks of the model files
-_DRAIN_S = 0.5  # seconds after the signal for requests on open connections, which are closed after their answer
+_DRAIN_S = 0.5  # seconds for which open connections may send one more request after the signal
 # longer than the timeouts of reverse proxies, since the side that closes first may cut off a request in flight
 _KEEP_ALIVE_S = 65
 
