@@ -48,7 +48,7 @@ void bind_dual(nb::module_& m) {
             "Take a step for each sequence. `go_on` is called a few times per second with the number of "
             "steps done; returning False stops the run.")
         .def("use_doubles", &DualAscent::use_doubles, nb::call_guard<WithoutGil>(),
-             "Store probabilities in double precision from now on, as small gaps require.")
+             "Store probabilities in double precision from now on; needed when gaps are small.")
         .def("never_descend", &DualAscent::never_descend, "Shorten steps so that they never lower the bound.")
         .def("recenter", &DualAscent::recenter, "share"_a,
              "Move the center of the proximal term to the weights; its curvature is `share` times that of the loss.")

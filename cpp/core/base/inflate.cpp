@@ -84,7 +84,7 @@ class Code {
     std::array<std::uint16_t, 288> symbol_{};  // sorted by code length, then by symbol
 };
 
-// Lengths and distances of back-references: base + extra bits (RFC 1951, 3.2.5).
+// The lengths and distances of back-references are given by a base and extra bits (RFC 1951, 3.2.5).
 constexpr std::uint16_t kLengthBase[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                            31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 constexpr std::uint8_t kLengthExtra[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,

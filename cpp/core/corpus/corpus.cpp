@@ -54,7 +54,7 @@ void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::u
     for (const std::uint32_t list : of) ++positions[list];
     std::uint32_t largest = 0;
     for (std::int64_t k = 0; k < lists.n_entries(); ++k) largest = std::max(largest, lists.id(k));
-    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // of each attribute, up to the largest id in use
+    std::vector<std::int64_t> frequency(std::size_t{largest} + 1, 0);  // number of positions with each attribute
     for (std::uint32_t list = 0; list < lists.size(); ++list) {
         for (std::int64_t k = lists.begin(list); k < lists.end(list); ++k) frequency[lists.id(k)] += positions[list];
     }

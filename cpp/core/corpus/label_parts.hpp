@@ -46,7 +46,7 @@ class LabelParts {
     std::span<const std::uint32_t> members(std::uint32_t c) const {             // labels of a class, ascending
         return std::span(member_).subspan(member_ptr_[c], member_ptr_[c + 1] - member_ptr_[c]);
     }
-    // Whether a class pair has features; it has none if it contains a single label pair.
+    // Whether a class pair can have features; it has none if it contains a single label pair.
     bool has_features(std::uint32_t class_pair) const;
     // The class pair that contains a label pair.
     std::uint32_t class_pair(std::uint32_t previous, std::uint32_t y) const {

@@ -34,7 +34,7 @@ class SumOfLogs {
     double product_ = 1.0;
 };
 
-// The partial sum of log Z = sum_t (log c_t + shift_t).
+// A partial sum of log Z = sum_t (log c_t + shift_t).
 struct LogZ {
     CompensatedSum sum;
     SumOfLogs logs;

@@ -84,8 +84,8 @@ struct Kernels {
     // log; where eight z are at most `small`, the log has an error of 4e-7; n floats from `next` on are prefetched)
     void (*entropy)(const double* u, const double* d, double c, double small, std::size_t n, const float* next,
                     double* slope, double* value);
-    // Pair probabilities in single precision, for n a multiple of 8: reads them, and stores u + c d, or 0 where that is
-    // at most `tiny`.
+    // read_floats reads pair probabilities in single precision. store_floats stores u + c d, or 0 where that is at most
+    // `tiny`. n is a multiple of 8.
     void (*read_floats)(const float* from, std::size_t n, double* u);
     void (*store_floats)(const double* u, const double* d, double c, float tiny, std::size_t n, float* to);
     // With z = x + c y and f = scale / times:

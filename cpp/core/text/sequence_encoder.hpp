@@ -49,7 +49,7 @@ class SequenceEncoder {
         std::span<const Rows> sequences;
         std::span<const Label> labels;         // [positions of all sequences]
         std::span<const double> weights = {};  // [sequences]; empty if all are 1
-        std::int64_t n_beside = 0;             // trailing columns of each row that are not observations
+        std::int64_t n_beside = 0;             // number of trailing columns of each row that are not observations
     };
     void add_rows(const Batch& batch);
     // The recommended number of positions to add at a time; several threads need large batches.

@@ -65,7 +65,7 @@ class Oracle {
     // Sums of w v by attribute, from which expectations under uniform labels follow. `absolute`: sums of |w v|.
     Masses masses(bool absolute = false) const { return attribute_masses(corpus_, plan_, absolute, threads_); }
 
-    // By attribute: the sums that determine the typical size of its values.
+    // The sums by attribute that determine the typical size of the attribute's values.
     ValueLogs value_logs() const { return ValueLogs(corpus_, plan_); }
 
     // Numbers of all features, in the set or not, whose expectation at w could exceed `bound` > 0; ascending.

@@ -27,7 +27,7 @@ class VectorText {
     std::vector<float> take_values() { return std::move(values_); }
 
    private:
-    // Splits a line into a word and its values, as views. Returns false for the header line.
+    // Splits a line into views of a word and its values. Returns false for the header line.
     bool split(std::string_view line);
     void keep();
     std::string where() const;

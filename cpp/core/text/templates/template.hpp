@@ -175,7 +175,7 @@ class Template {
                                                    // first
     std::array<TextHash, 2 * kNear> near_hashes_;  // their hashes
     std::int64_t n_columns_ = 0;
-    std::string widest_;  // "TEMPLATE, line 3: %x[0,2]", the macro that needs the most columns
+    std::string widest_;  // the macro that needs the most columns: "TEMPLATE, line 3: %x[0,2]"
 };
 
 }  // namespace sparsecrf

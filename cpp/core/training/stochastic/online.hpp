@@ -22,7 +22,7 @@ class Online {
         double c = 1.0;               // passive_aggressive: aggressiveness
         bool error_sensitive = true;  // passive_aggressive: the margin grows with the number of wrong labels
         double variance = 1.0;        // arow: initial variance of every weight
-        double gamma = 1.0;           // arow: resistance of the weights to change
+        double gamma = 1.0;           // arow: how strongly the weights resist changes
     };
 
     Online(const Corpus& corpus, const FeatureSet& features, const Options& options);

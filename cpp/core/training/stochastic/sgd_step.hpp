@@ -55,7 +55,7 @@ class SgdStep {
     void find_lists(std::span<const Items> sequences);
     void settle(std::size_t share, std::span<const Items> sequences, LazyWeights& weights);
     void settle_unigrams(std::span<Occurrence> occurrences, LazyWeights& weights);
-    // Settle the features of label pairs, class pairs and longer strings of the attributes of a bigram list, or of x.
+    // Settle the features of label pairs, class pairs and longer strings, for the attributes of a bigram list or for x.
     void settle_list(std::size_t share, const ListPool& lists, std::uint32_t list, LazyWeights& weights) const;
     void settle_strings(std::uint32_t x, LazyWeights& weights) const;
     void subtract(std::size_t share, std::size_t n_sequences);
