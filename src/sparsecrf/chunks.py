@@ -53,7 +53,7 @@ class Scheme(str, Enum):
             raise InputError(f"scheme: expected one of {expected}, found {name!r:.60}") from None
 
 
-# Bits of a mark, for what happens at a boundary between two tokens, before the first token or after the last token.
+# Bits of a mark, which tell what happens at a boundary between two tokens, before the first token or after the last.
 END, START = 1, 2
 
 OUTSIDE = frozenset("O.")

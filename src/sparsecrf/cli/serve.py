@@ -36,7 +36,7 @@ def serve(
     ),
     quiet: bool = parameter(False, QUIET),
 ) -> None:
-    """Label sentences over HTTP: POST /label takes JSON, GET / returns a page for typing sentences.
+    """Label sentences over HTTP: POST /label takes JSON, and GET / returns a page for typing sentences.
 
     Also serves /models, /health, /metrics (for Prometheus) and /openapi.json. A model file that changes is reloaded;
     the old model answers until the new one is ready. On SIGTERM, the server answers pending requests and exits.

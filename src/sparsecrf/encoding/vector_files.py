@@ -39,7 +39,7 @@ def check_files(path: Path, words: Path | None) -> None:
 
 
 def width_of(path: Path, words: Path | None = None) -> int:
-    """The length of the vectors, from the first lines."""
+    """The length of the vectors, determined from the first lines."""
     check_files(path, words)
     if is_npy(path):
         matrix = _matrix(path)

@@ -119,5 +119,5 @@ _BY_VALUE: dict[str, Callable[[Any], Capabilities | None]] = {
 
 
 def _shown(value: Any) -> Any:
-    """A value as shown in messages: user-defined groups by name."""
+    """A value as messages show it; user-defined groups are shown by name."""
     return getattr(value, "name", value)

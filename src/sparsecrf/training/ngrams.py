@@ -28,7 +28,7 @@ from sparsecrf.training.feature_sets import Floats, Numbers, WorkingSet
 
 Ids = NDArray[np.int32]
 
-_CELLS = 2**23  # number of bounds computed in one pass of a screening; they take the memory of twice as many numbers
+_CELLS = 2**23  # number of bounds computed in one pass of a screening, which stores two numbers for each bound
 _ROUNDED = 1.0 + 1e-9  # margin for rounding errors in sums of probabilities
 
 

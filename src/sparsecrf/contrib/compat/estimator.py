@@ -20,7 +20,7 @@ from sparsecrf.contrib.compat.trainer import LinePerIterationTrainer, Trainer
 from sparsecrf.contrib.compat.training_log import TrainLogParser
 from sparsecrf.model import Model
 
-#: Constructor parameters whose names differ from CRFsuite's, which uses calibration.NAME for calibration_NAME.
+#: Constructor parameters whose names differ in CRFsuite, where calibration_NAME is calibration.NAME.
 _CRFSUITE_NAMES = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",

@@ -151,7 +151,7 @@ class DaskCRF(TrainingCRF):
 
 
 def _right(crf: CRF, X: Any, y: Any) -> tuple[int, int]:
-    """The number of correctly labelled tokens, and of all tokens."""
+    """The number of correctly labelled tokens, and the number of all tokens."""
     X, y = list(X), [list(labels) for labels in y]
     predicted = crf.predict(X)
     if [len(labels) for labels in y] != [len(labels) for labels in predicted]:

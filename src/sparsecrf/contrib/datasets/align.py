@@ -48,7 +48,7 @@ def alignable(letters: str, phonemes: Sequence[str]) -> bool:
 class Aligner:
     """The distributions theta for the letters and phonemes of the given words.
 
-    With P phonemes, chunk 0 is silence, 1 + p one phoneme, 1 + P + p P + q two of them.
+    With P phonemes, chunk 0 is silence, chunk 1 + p is one phoneme, and chunk 1 + P + p P + q is two phonemes.
     """
 
     letters: dict[str, int]

@@ -22,7 +22,7 @@ from sparsecrf.contrib.serve.request import LabelRequest, parse
 
 
 class Access:
-    """Compares the token of requests."""
+    """Checks the token of requests."""
 
     def __init__(self, token: str | None) -> None:
         self._expected = None if token is None else b"Bearer " + token.encode()

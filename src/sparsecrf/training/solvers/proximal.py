@@ -111,7 +111,8 @@ class Proximal:
         return enough and self.objective.in_this_process and not point.w.any()
 
     def _search(self, point: Point, d: Floats) -> Point:
-        """Backtrack from t = 1 until the objective decreases by a fraction of what g . d and the penalty predict."""
+        """Backtrack from t = 1 until the objective decreases by a fraction of the decrease that g . d and the penalty
+        predict."""
         objective, omega = self.objective, self.objective.penalty_on(point.known)
         penalty = omega.value(point.w)
         promised = float(point.g @ d) + omega.value(point.w + d) - penalty
