@@ -80,7 +80,8 @@ void NgramBatch::run(std::span<Lattice* const> lattices, std::span<const double>
 }
 
 // Groups sequences that wait at positions with the same arcs into chunks. Full chunks are created as soon as possible;
-// otherwise the largest group becomes a chunk.
+// otherwise the largest group becomes a chunk. Long sequences start first: the fewer sequences are left, the fewer wait
+// for the same arcs, so all should end at about the same time.
 void NgramBatch::schedule() {
     chunks_.clear();
     events_.clear();
@@ -89,6 +90,9 @@ void NgramBatch::schedule() {
     for (std::size_t i = lattices_.size(); i-- > 0;) {
         if (!tracks_[i].failed) ready_.push_back(static_cast<std::uint32_t>(i));
     }
+    std::stable_sort(ready_.begin(), ready_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return lattices_[a]->length < lattices_[b]->length;  // the last one is the first to start
+    });
     while (true) {
         while (!ready_.empty()) {
             const std::uint32_t i = ready_.back();

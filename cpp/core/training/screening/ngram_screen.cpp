@@ -34,7 +34,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr double kUnlikelyString = 1e-6;
-constexpr std::int64_t kMostItems = 64, kMostCells = 1 << 23;  // cells: labels times positions, at least 4 bytes each
+constexpr std::int64_t kMostItems = 32, kMostCells = 1 << 23;  // cells: labels times positions, at least 4 bytes each
 
 class NgramScreen {
    public:
@@ -63,7 +63,15 @@ class NgramScreen {
         std::vector<std::uint32_t> column_of;  // [T, Y] kNoString if not needed
         bool exact;
     };
+    // Scratch of a thread: the terms of a feature's row are [ptr[place], ptr[place + 1]).
+    struct Terms {
+        std::vector<std::size_t> ptr;  // [L + 1]
+        std::vector<double> weight;
+        std::vector<const double*> column;
+    };
     void gather(const Item& item, ItemRun& run, Found& out) const;
+    template <class Mine>
+    void add_exact(std::span<const Found> found, Mine mine, Terms& terms, double* sums) const;
     void add(std::int64_t t, std::uint32_t place, double weight, double p, Found& out) const;
     std::uint32_t column(std::size_t s, std::uint32_t y, Found& out) const;
     void count(std::span<double> counts) const;
@@ -120,6 +128,7 @@ std::int64_t NgramScreen::sum(const Potentials& potentials, int threads, std::sp
     AlignedVector<double> sums(first_.size() * static_cast<std::size_t>(stride_), 0.0);  // [L, Y + 1 padded]
     ItemRuns runs(plan_, potentials, threads);
     std::vector<Found> found(static_cast<std::size_t>(kMostItems));
+    std::vector<Terms> terms(static_cast<std::size_t>(threads));
     std::vector<double> unlikely(first_.size(), 0.0);  // [L] sum of w v p over small probabilities p, for every label
     const auto n_items = static_cast<std::int64_t>(plan_.items.size());
     for (std::int64_t begin = 0, n = 0; begin < n_items; begin += n) {
@@ -132,19 +141,16 @@ std::int64_t NgramScreen::sum(const Potentials& potentials, int threads, std::sp
             gather(item, run, found[static_cast<std::size_t>(k)]);
         });
         // Each feature's row belongs to one thread, which adds to it in the order of the positions.
-        parallel_for(threads, threads, 1, [&](int, std::int64_t part) {
+        parallel_for(threads, threads, 1, [&](int thread, std::int64_t part) {
             const auto mine = [&](std::uint32_t place) { return place % static_cast<std::uint32_t>(threads) == part; };
-            for (std::int64_t k = 0; k < n; ++k) {
-                const Found& of = found[static_cast<std::size_t>(k)];
+            const std::span now = std::span(found).first(static_cast<std::size_t>(n));
+            add_exact(now, mine, terms[static_cast<std::size_t>(thread)], sums.data());
+            for (const Found& of : now) {
                 for (const Firing& f : of.firing) {
-                    if (!mine(f.place)) continue;
+                    if (of.exact || !mine(f.place)) continue;
                     const double* column = of.column.data() + std::size_t{f.column} * stride_;
                     double* row = sums.data() + std::size_t{f.place} * stride_;
-                    if (of.exact) {
-                        kernels_.axpy(f.weight, column, static_cast<int>(stride_), row);
-                    } else {
-                        for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
-                    }
+                    for (std::size_t b = 0; b < width; ++b) row[b] += f.weight * std::min(f.p, column[b]);
                 }
                 for (const auto& [place, p] : of.unlikely) {
                     if (mine(place)) unlikely[place] += p;
@@ -161,6 +167,36 @@ std::int64_t NgramScreen::sum(const Potentials& potentials, int threads, std::sp
         for (std::size_t b = 0; b < width; ++b) bound[place * width + b] = row[b] + unlikely[place];
     }
     return n_bounded;
+}
+
+// Adds the firings of the items for which E is summed. All terms of a row are added at once, because the rows together
+// do not fit into the cache.
+template <class Mine>
+void NgramScreen::add_exact(std::span<const Found> found, Mine mine, Terms& terms, double* sums) const {
+    const auto each = [&](auto visit) {
+        for (const Found& of : found) {
+            for (const Firing& f : of.firing) {
+                if (of.exact && mine(f.place)) visit(of, f);
+            }
+        }
+    };
+    const std::size_t n = first_.size();
+    terms.ptr.assign(n + 2, 0);
+    each([&](const Found&, const Firing& f) { ++terms.ptr[f.place + 2]; });
+    for (std::size_t place = 0; place < n; ++place) terms.ptr[place + 2] += terms.ptr[place + 1];
+    terms.weight.resize(terms.ptr[n + 1]);
+    terms.column.resize(terms.ptr[n + 1]);
+    each([&](const Found& of, const Firing& f) {  // ptr[place + 1] moves from the first term of the row to its last
+        const std::size_t k = terms.ptr[f.place + 1]++;
+        terms.weight[k] = f.weight;
+        terms.column[k] = of.column.data() + std::size_t{f.column} * stride_;
+    });
+    for (std::size_t place = 0; place < n; ++place) {
+        const std::size_t first = terms.ptr[place], last = terms.ptr[place + 1];
+        if (first == last) continue;
+        kernels_.sum_rows(terms.weight.data() + first, terms.column.data() + first, static_cast<int>(last - first),
+                          static_cast<int>(stride_), sums + place * stride_);
+    }
 }
 
 // The column of label y at position s.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/aligned.hpp"
 #include "core/corpus/numbering.hpp"
+#include "core/simd/kernels.hpp"
 
 namespace sparsecrf {
 
@@ -195,11 +197,12 @@ void Triples::shares(const ItemRun& run, std::int64_t t, const std::uint32_t* co
         for (std::size_t k = 0; k < own.size(); ++k)
             change(own[k], [&](double& mass) { mass += weight[k] * leaves[k]; });
     }
-    for_each_column([&](std::size_t, double* column) {
-        double sum = 0.0;
-        for (std::size_t b = 0; b < Y; ++b) sum += column[b];
+    thread_local AlignedVector<double> ones;
+    ones.resize(stride, 1.0);
+    for_each_column([&](std::size_t, double* column) {  // the cells of other labels are 0
+        const double sum = kernels().dot(column, ones.data(), static_cast<int>(stride));
         const double scale = sum > 0.0 ? 1.0 / sum : 0.0;
-        for (std::size_t b = 0; b < Y; ++b) column[b] *= scale;
+        for (std::size_t b = 0; b < stride; ++b) column[b] *= scale;
     });
 }
 
