@@ -22,7 +22,8 @@ struct NgramRows {
 
     double* mass;    // [n_histories] A
     double* rise;    // [n_histories] dB by `ngram_backward`, B(c) - beta(last label) by `ngram_histories`
-    double* leaves;  // [nodes] sum over leaves of A (X - X(parent)); then, in `ngram_backward`, E e / c B'(target)
+    double* leaves;  // [nodes] sum over leaves of A (X - X(parent)) by `ngram_forward`; E e / c B'(target) by
+                     // `ngram_backward`
     double* node;    // [nodes] masses by `ngram_forward`; p of arcs and p - alpha E v of pairs by `ngram_backward`
     double* weight;  // [n_own] E
 

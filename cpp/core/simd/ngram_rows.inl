@@ -223,7 +223,6 @@ void ngram_backward(const NgramRows& of) {
     const std::size_t n_inner = of.n_inner, n_own = of.n_own, n_leaves = of.n_leaves;
     const Row zero = every(0.0), most = every(of.most);
     Row safe = row(of.safe, 0);
-    sum_leaves(of);
     const double *weight = of.weight, *alpha = of.alpha, *v = of.v;
     double *rises = of.rise, *values = of.value, *node_sum = of.node_sum, *leaves = of.leaves, *node = of.node;
     for (std::size_t h = 0, n = of.n_histories; h < n; ++h) put(rises, h, zero);

@@ -120,11 +120,15 @@ void NgramBatch::schedule() {
     const auto resize = [](AlignedVector<double>& x, std::size_t rows) {
         if (x.size() < rows * kLanes) x.resize(rows * kLanes);
     };
-    for (const Chunk& chunk : chunks_) {
+    std::size_t n_nodes = 0;
+    for (Chunk& chunk : chunks_) {
         for (AlignedVector<double>* x : {&mass_, &rise_, &steps_}) resize(*x, chunk.arcs->before->size());
-        for (AlignedVector<double>* x : {&leaves_, &node_, &value_, &node_sum_}) resize(*x, chunk.arcs->n_nodes());
+        for (AlignedVector<double>* x : {&node_, &value_, &node_sum_}) resize(*x, chunk.arcs->n_nodes());
         resize(weight_, chunk.arcs->pair.size());
+        chunk.first_node = n_nodes;
+        n_nodes += chunk.arcs->n_nodes();
     }
+    resize(leaves_, n_nodes);
 }
 
 void NgramBatch::add_chunk(std::vector<std::uint32_t>& waiting) {
@@ -166,7 +170,7 @@ NgramRows NgramBatch::rows_of(const Chunk& chunk) {
     of.suffix = before.suffix.data();
     of.mass = mass_.data();
     of.rise = rise_.data();
-    of.leaves = leaves_.data();
+    of.leaves = leaves_.data() + chunk.first_node * kLanes;
     of.node = node_.data();
     of.weight = weight_.data();
     of.alpha = alpha_.data();

@@ -3,8 +3,8 @@
 //
 // At each position with arcs, a sequence waits until eight positions with the same arcs are available or all other
 // sequences are waiting, too. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u, v,
-// beta) are copied from lanes to rows and back. Rows of histories and nodes are discarded with their chunk, because
-// they would not fit in the caches. Most masses of the histories before a position equal alpha e / c of pairs and are
+// beta) are copied from lanes to rows and back. Most rows of histories and nodes are discarded with their chunk, because
+// they would not fit in the caches; only the sums over leaves are kept for the backward pass. Most masses of the histories before a position equal alpha e / c of pairs and are
 // recomputed in the backward pass. Only the other masses (E is not 1, or arcs end in the history; see
 // NgramTables::special) are stored individually. NgramSums and the extras of listed pairs are collected as soon as a
 // chunk is done.
@@ -65,7 +65,7 @@ class NgramBatch {
     struct Chunk {
         const NgramArcs* arcs = nullptr;
         std::uint32_t arcs_id = 0;
-        std::size_t n = 0;
+        std::size_t n = 0, first_node = 0;              // first_node: index of its first row in leaves_
         std::array<std::uint32_t, kLanes> item{}, t{};  // index in the batch, and position in the sequence
     };
     // A chunk, or a single position without arcs.
@@ -119,7 +119,8 @@ class NgramBatch {
     std::vector<std::uint32_t> open_, ready_;         // ids of nonempty queues; items that are not waiting
     // Rows of a chunk: [Yp + 1] each, and [nodes], [histories].
     AlignedVector<double> alpha_, u_, v_, beta_, scaled_, p_, step_;
-    AlignedVector<double> mass_, rise_, steps_, leaves_, node_, weight_, value_, node_sum_;
+    AlignedVector<double> mass_, rise_, steps_, node_, weight_, value_, node_sum_;
+    AlignedVector<double> leaves_;              // rows of the nodes of all chunks, kept from the forward pass
     AlignedVector<double> lanes_, own_scaled_;  // [kLanes, Yp] u or zeros; e / c
     AlignedVector<double> safe_, item_;         // one row
     AlignedVector<double> zeros_, unused_;      // [Yp] dummy input and output for empty lanes
