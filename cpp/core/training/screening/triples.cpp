@@ -183,19 +183,17 @@ void Triples::shares(const ItemRun& run, std::int64_t t, const std::uint32_t* co
         for (std::size_t b = 0; b < Y; ++b) column[b] *= alpha[b];
     });
     const LabelPairs numbers(potentials.n_labels());
-    const auto change = [&](std::uint32_t pair, auto how) {
-        const std::uint32_t column = columns[numbers.label(pair)];
-        if (column != kNoString) how(out[column * stride + numbers.previous(pair)]);
-    };
     for (std::int64_t k = lattice.rest.ptr[t]; k < lattice.rest.ptr[t + 1]; ++k) {
-        change(lattice.rest.pair[k], [&](double& mass) { mass *= std::exp(lattice.rest.delta[k]); });
+        const std::uint32_t pair = lattice.rest.pair[k], column = columns[numbers.label(pair)];
+        if (column != kNoString) out[column * stride + numbers.previous(pair)] *= std::exp(lattice.rest.delta[k]);
     }
     const NgramLattice& ngrams = lattice.ngrams;
     if (const NgramPlace* place = ngrams.at(t); place != nullptr) {
         const double *weight = ngrams.weight[t], *leaves = ngrams.leaves.data() + ngrams.node_ptr[t];
-        const auto own = place->own_pairs();
-        for (std::size_t k = 0; k < own.size(); ++k)
-            change(own[k], [&](double& mass) { mass += weight[k] * leaves[k]; });
+        for (std::size_t k = 0, n = place->own_pairs().size(); k < n; ++k) {
+            const std::uint32_t column = columns[place->pair_label[k]];
+            if (column != kNoString) out[column * stride + place->pair_previous[k]] += weight[k] * leaves[k];
+        }
     }
     thread_local AlignedVector<double> ones;
     ones.resize(stride, 1.0);
