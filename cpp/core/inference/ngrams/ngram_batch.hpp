@@ -3,11 +3,11 @@
 //
 // At each position with arcs, a sequence waits until eight positions with the same arcs are available or all other
 // sequences are waiting, too. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u, v,
-// beta) are copied from lanes to rows and back. Most rows of histories and nodes are discarded with their chunk, because
-// they would not fit in the caches; only the sums over leaves are kept for the backward pass. Most masses of the histories before a position equal alpha e / c of pairs and are
-// recomputed in the backward pass. Only the other masses (E is not 1, or arcs end in the history; see
-// NgramTables::special) are stored individually. NgramSums and the extras of listed pairs are collected as soon as a
-// chunk is done.
+// beta) are copied from lanes to rows and back. Most rows of histories and nodes are discarded with their chunk,
+// because they would not fit in the caches; only the sums over leaves are kept for the backward pass. Most masses of
+// the histories before a position equal alpha e / c of pairs and are recomputed in the backward pass. Only the other
+// masses (E is not 1, or arcs end in the history; see NgramTables::special) are stored individually. NgramSums and the
+// extras of listed pairs are collected as soon as a chunk is done.
 #pragma once
 
 #include <array>
