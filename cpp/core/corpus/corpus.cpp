@@ -41,8 +41,8 @@ std::int32_t copied_label(const Corpus& from, std::int64_t position, CorpusBuild
 // Computes the base and rest lists of a corpus from its full bigram lists and the list id of each position.
 //
 // The base list keeps the attributes that occur at least `least` times. `least` is the smallest power of two for which
-// the tables of all base lists fit in a cache and each list is shared by several positions; a few lists are always
-// allowed.
+// the tables of all base lists fit in a cache and each list is shared by several positions; a small number of lists is
+// always allowed.
 void split_bigrams(Corpus& corpus, const ListPool& lists, std::span<const std::uint32_t> of) {
     constexpr std::size_t kFewLists = 32;
     constexpr double kTableBytes = 8 << 20;

@@ -97,7 +97,7 @@ struct FeatureSet {
     // Throws unless w has one finite weight per feature.
     void check_weights(std::span<const double> w) const;
     void check_fits(const Corpus& corpus) const;
-    // Throw if there are label n-grams (the first) or label parts (the second), which `who` does not support.
+    // Throw if the set has features that `who` does not support: label n-grams, or label parts.
     void check_pairs_at_most(const char* who) const;
     void check_whole_labels(const char* who) const;
 

@@ -38,11 +38,11 @@ struct Writer {
     const std::vector<std::string_view>& lines;  // [P]
     const LabelOptions& options;
     const std::vector<double>& p;      // [P, Y] or empty
-    bool columns;                      // the file is a column file
+    bool columns;                      // whether the file is a column file
     std::vector<double> token_scores;  // [P] scores of the labelling being written, or empty
     std::string out;
 
-    // The separator to write before new columns, the same as in the line.
+    // The separator to write before new columns: the one that the line uses.
     char separator(std::string_view line) const {
         return columns && line.find('\t') == std::string_view::npos ? ' ' : '\t';
     }
@@ -56,7 +56,7 @@ struct Writer {
         out += '\n';
     }
 
-    // Writes only lines and labels. endings: [2, Y] separator, label and line feed; the separators are space and tab.
+    // Writes only lines and labels. endings: [2, Y] separator (space or tab), label and line feed.
     void plain_sequence(std::span<const std::string> endings, std::span<const std::int32_t> path) {
         std::size_t most = 1;
         for (const std::string_view line : lines) most += line.size();
@@ -156,7 +156,7 @@ void TextPiece::read(std::string_view piece, std::int64_t n_columns, std::int64_
 bool TextPiece::check(const Rows& rows, const std::string& where) const {
     const std::int64_t observed = model.n_columns;
     model.lines->check_is_text(rows, where);
-    if (options.ragged) return options.force;  // columns were checked line by line
+    if (options.ragged) return options.force;  // the number of columns was checked line by line
     model.lines->check_columns(rows.n_columns, where);
     if (observed > 0 && rows.n_columns != observed && rows.n_columns != observed + 1) {
         const bool twice = rows.n_columns == observed + 2;
@@ -178,7 +178,7 @@ std::string TextPiece::labelled() const {
     try {
         return write();
     } catch (const UnsatisfiableError&) {
-        // The error does not name the line of the sequence, so find the sequence that causes it.
+        // The error does not name the line of the sequence, so find the sequence that caused it.
         for (std::int64_t i = 0; i < corpus.n_sequences(); ++i) {
             const Corpus one = corpus.subset(std::span(&i, 1));
             std::vector<double> log_z(1);
@@ -255,7 +255,7 @@ std::optional<std::string> Model::label_rows(std::string_view piece, const std::
     const TextPiece piece_of_model{parts_, chain_, source, options};
     Rows rows;
     std::vector<std::int32_t> path;
-    std::int64_t checked = -1;  // number of columns of the last sequence that passed
+    std::int64_t checked = -1;  // number of columns of the last sequence that passed the check
     const std::vector<double> no_marginals;
     Writer writer{*parts_.labels, rows.lines, options, no_marginals, true, {}, {}};
     writer.out.reserve(piece.size() + piece.size() / 2);

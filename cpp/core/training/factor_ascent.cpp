@@ -210,7 +210,7 @@ class FactorAscent {
         }
     }
 
-    // Newton's method for one factor, safeguarded by the last points where D rose and fell.
+    // Newton's method for one factor, safeguarded by the last points at which D rose and fell.
     double improved(const SequenceGradient& gradient, const MixedEntropy& entropy, double s, Slot& slot) const {
         const std::size_t n_all = gradient.place.size();
         for (AlignedVector<double>* x : {&slot.G, &slot.part, &slot.rho1})

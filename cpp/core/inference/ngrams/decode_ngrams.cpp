@@ -30,7 +30,7 @@ struct Back {
 
 // Computes the best prefix of every state after a position from the best prefixes before it. Only a few moves (r, a)
 // have an arc. Among all states r with the last label y' and no arc for a, only the best state matters. States are
-// visited from best to worst until some visited state has no arc for a, for every label a.
+// visited from best to worst until, for every label a, some visited state has no arc for a.
 class NgramStep {
    public:
     explicit NgramStep(int n_labels) : n_labels_(static_cast<std::uint32_t>(n_labels)), seen_(n_labels_, kNoString) {}
@@ -80,7 +80,7 @@ class NgramStep {
     std::uint32_t n_labels_;
     std::vector<std::vector<std::uint32_t>> by_label_;  // states before the position, by last label; start: Y
     std::vector<std::uint32_t> seen_;                   // [Y] the last state with an arc for each label
-    std::vector<std::uint32_t> open_;                   // labels for which every state so far had an arc
+    std::vector<std::uint32_t> open_;                   // labels for which every state visited so far has an arc
 };
 
 }  // namespace

@@ -478,7 +478,7 @@ void NgramBatch::leave(std::uint32_t item, std::int64_t t, double total, const d
                                                            : track.rest_extra[index];
             rest.p[k] += more;
             rest.extra[k] += more;
-            const auto at = std::lower_bound(listed.begin(), listed.end(), found);  // part of the rest list
+            const auto at = std::lower_bound(listed.begin(), listed.end(), found);  // is in the rest list
             if (at != listed.end() && *at == found) extra[at - listed.begin()] = 0.0;
         }
     }
@@ -500,7 +500,7 @@ void NgramBatch::keep_histories(std::uint32_t item, std::int64_t t, const double
     const std::size_t n_inner = place.arcs->n_inner(), n_own = place.arcs->pair.size();
     const auto extra_of = [&](std::size_t pair) {
         const std::uint32_t h = place.target[n_inner + pair];
-        return h == kNoString ? 0.0 : mass[h * kLanes] * rise[h * kLanes];  // a longer history ends in it
+        return h == kNoString ? 0.0 : mass[h * kLanes] * rise[h * kLanes];  // not a history, but the end of one
     };
     track.rise.resize(place.leading.size());
     double* rises = track.rise.data();

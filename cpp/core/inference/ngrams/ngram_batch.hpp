@@ -2,8 +2,8 @@
 // by side in chunks of eight, so every scalar of ngram_correction.cpp becomes a row of eight values.
 //
 // At each position with arcs, a sequence waits until eight positions with the same arcs are available or all other
-// sequences are waiting, too. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u, v,
-// beta) are copied from lanes to rows and back. Most rows of histories and nodes are discarded with their chunk,
+// sequences are waiting as well. The backward pass uses the same chunks in reverse order. Per-position data (alpha, u,
+// v, beta) are copied from lanes to rows and back. Most rows of histories and nodes are discarded with their chunk,
 // because they would not fit in the caches; only the sums over leaves are kept for the backward pass. Most masses of
 // the histories before a position equal alpha e / c of pairs and are recomputed in the backward pass. Only the other
 // masses (E is not 1, or arcs end in the history; see NgramTables::special) are stored individually. NgramSums and the
@@ -35,10 +35,10 @@ struct NgramSums {
     std::size_t of(std::uint32_t id, std::size_t n_arcs);
 };
 
-// Not thread-safe: one per thread.
+// Not thread-safe; use one object per thread.
 class NgramBatch {
    public:
-    // Keeps references.
+    // Keeps references to its arguments.
     NgramBatch(const Potentials& potentials, Recursion& recursion);
 
     // Whether enough positions share arcs to make this faster than processing one sequence after another.
@@ -79,7 +79,7 @@ class NgramBatch {
     bool forward();
     void forward_one(std::uint32_t item, std::int64_t t);
     void forward_chunk(const Chunk& chunk);
-    // Fills rows with the masses of the histories before the positions.
+    // Fills the rows of masses of the histories before the positions.
     void lay_masses(const Chunk& chunk, NgramRows& rows);
     void lay_weights(const Chunk& chunk, NgramRows& rows);
     // Stores the special masses after a position. node: the sequence's lane of the node rows, or null

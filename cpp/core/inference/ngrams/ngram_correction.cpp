@@ -157,7 +157,7 @@ void NgramCorrection::set_masses(Lattice& lattice, std::int64_t t) {
 // With B' of the histories after t and V = X e / c B'(target) at the nodes,
 //     p_t(y)  = alpha(y) beta(y) + sum over histories q that end in y of A'(q) (B'(q) - B'(its longest proper suffix))
 //     p(c a)  = E(y', a) (A(c) V(c a) + R(c a)),   R(g) = sum over arcs d with parent g of A (V(d) - V(g)) + R(d)
-// and likewise for pairs. A leaf has the same target as its parent g, so it contributes
+// and the same for pairs. A leaf has the same target as its parent g, so it contributes
 // e / c B'(target) A (X(d) - X(g)) to R(g). For a pair q that is a history and that no arc ends in, p minus alpha E v
 // is A'(q) (B'(q) - beta(y)). dB(c) = sum over arcs c a of E (V(c a) - V(parent)) is stored in new_beta_, and
 // E e / c (B'(q) - beta(y)) of pairs in steps_.
@@ -194,7 +194,7 @@ bool NgramCorrection::add_marginals(Lattice& lattice, std::int64_t t, const doub
         extra[k] = weight[k] * (before * (node_[n_inner + k] - plain) + node_sum_[n_inner + k]);
     }
     for (std::size_t k = n_own; after.n_pairs < after.size() && k < n_pairs; ++k) {
-        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;  // not a history, only the end of longer ones
+        if (place.target[n_inner + k] == kNoString) extra[k] = 0.0;  // not a history, but the end of longer histories
     }
     RestPairs& rest = lattice.rest;
     for (std::int64_t k = rest.ptr[t]; k < rest.ptr[t + 1]; ++k) {
@@ -255,7 +255,7 @@ bool NgramCorrection::arc_marginals(Lattice& lattice, std::int64_t t) {
 bool NgramCorrection::leaves_backward(const NgramArcs& arcs, const double* before, const double* flow) {
     const std::uint32_t* parent = arcs.parent.data();
     const double *more = arcs.more.data(), *x_parent = arcs.x_parent.data();
-    const bool pairs_only = arcs.n_inner() == 0;  // all parents have X = 1
+    const bool pairs_only = arcs.n_inner() == 0;  // the X of all parents is 1
     bool safe = true;
     for (std::size_t h = 0; h + 1 < arcs.leaf_ptr.size(); ++h) {
         const std::uint32_t first = arcs.leaf_ptr[h], last = arcs.leaf_ptr[h + 1];
@@ -284,7 +284,7 @@ bool NgramCorrection::leaves_backward(const NgramArcs& arcs, const double* befor
 void NgramCorrection::add_backward(const Lattice& lattice, std::int64_t t, double* beta) {
     const NgramPlace& place = *lattice.ngrams.place[t];
     const Histories &after = *place.after, &before = *place.arcs->before;
-    for (std::size_t k = 0; k < after.n_pairs;) {  // all pairs with the same first label together
+    for (std::size_t k = 0; k < after.n_pairs;) {  // processes all pairs with the same first label together
         const std::uint32_t previous = after.first[k];
         double sum = beta[previous];
         for (; k < after.n_pairs && after.first[k] == previous; ++k) sum += steps_[k];

@@ -15,7 +15,7 @@
 
 namespace sparsecrf {
 
-// If a term exceeds this, a sum over label n-grams that should be a probability has lost precision.
+// A sum over label n-grams that should be a probability has lost precision if one of its terms exceeds this.
 inline constexpr double kLargeTerm = 0x1p10;
 
 // Not thread-safe: one per thread. Does nothing at positions where n-grams have no effect. Methods return false if the

@@ -1,4 +1,4 @@
-// The individual moves from the states before a position to the states after it, for the log domain and for decoding.
+// The moves from the states before a position to the states after it, one by one, for the log domain and for decoding.
 //
 // A state is a label, or a history of at least two labels, numbered from Y. Before the first position the only state is
 // the start label.
@@ -24,7 +24,7 @@ class NgramMoves {
         const std::size_t Y = n_labels_;
         pair_at_.assign(first ? Y : Y * Y, kNoString);
         if (place == nullptr) return;
-        const std::uint32_t skip = first ? n_labels_ * n_labels_ : 0;  // pairs of the start label come last
+        const std::uint32_t skip = first ? n_labels_ * n_labels_ : 0;  // the pairs of the start label come last
         for (std::uint32_t k = 0; k < place->pair.size(); ++k) pair_at_[place->pair[k] - skip] = k;
         const NgramArcs& arcs = *place->arcs;
         const std::size_t n = arcs.before->size();

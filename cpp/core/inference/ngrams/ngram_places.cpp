@@ -76,7 +76,7 @@ std::vector<std::uint32_t> NgramPlaces::of(const Corpus& corpus) {
             const auto [list, is_new] = lists.try_emplace(both, 0);
             if (is_new) list->second = list_of(corpus, p);
             if (list->second == 0 && after == 0) continue;
-            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // later positions share strings
+            const std::int64_t t = std::min(p - corpus.offsets[i], longest_ - 1);  // the same for all later positions
             const Key key{list->second, after, t};
             auto made = made_places_.find(key);
             if (made == made_places_.end()) {
@@ -348,7 +348,7 @@ void NgramTables::find_special() {
         const NgramPlace& place = *kind.place;
         const std::uint32_t n_nodes = place.arcs->n_nodes();
         kind.first_special = special.size();
-        for (const bool with_node : {true, false}) {  // consecutive entries then take the same branch
+        for (const bool with_node : {true, false}) {  // so that consecutive entries take the same branch
             for (std::uint32_t k = 0; k < place.after->size(); ++k) {
                 const std::uint32_t node = place.after_node[k] < n_nodes ? place.after_node[k] : kNoString;
                 const double weight = weights[kind.first + place.after_pair[k]];

@@ -10,11 +10,11 @@
 //     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
 // L_{t+1} contains all histories of at least three labels in Q_{t+1}, and also all histories that features from t + 2
-// on could need, regardless of the attributes there. Without the latter, arcs would depend on as many later positions
-// as the longest string has labels, and hardly any two positions would share arcs. Instead, arcs depend only on the
-// n-gram attributes at t and, if strings have more than three labels, at t + 1 (and, near the beginning, on t itself).
-// Positions for which these agree share `NgramArcs`. The targets of arcs depend on Q_{t+1}; positions for which Q_{t+1}
-// also agrees share an `NgramPlace`. Only X changes with the weights.
+// on could need, regardless of the attributes there. Without these extra histories, arcs would depend on as many later
+// positions as the longest string has labels, and hardly any two positions would share arcs. Instead, arcs depend only
+// on the n-gram attributes at t and, if strings have more than three labels, at t + 1 (and, near the beginning, on t
+// itself). Positions for which these agree share `NgramArcs`. The targets of arcs depend on Q_{t+1}, so positions share
+// an `NgramPlace` if Q_{t+1} also agrees. Only X changes with the weights.
 #pragma once
 
 #include <algorithm>
@@ -107,7 +107,7 @@ struct NgramPlace {
 // Builds the places of corpora for one feature set. Not thread-safe.
 class NgramPlaces {
    public:
-    // Keeps a reference.
+    // Keeps a reference to the feature set.
     explicit NgramPlaces(const FeatureSet& features);
 
     // The place of every position of a corpus; 0 if n-grams have no effect there. Throws InputError if the places would

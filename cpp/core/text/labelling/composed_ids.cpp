@@ -151,7 +151,7 @@ void ComposedIds::hash_lines() {
         const Part* const here = at(t);
         for (const std::uint32_t k : single_) {
             const std::uint64_t h = hash(made_[k], here);
-            *out = {h, k};  // overwritten by the next one unless kept, which avoids a branch
+            *out = {h, k};  // overwritten by the next entry unless kept, which avoids a branch
             out += filter_.may_have(h);
         }
         ends_[static_cast<std::size_t>(t) + 1] = static_cast<std::size_t>(out - likely_.data());

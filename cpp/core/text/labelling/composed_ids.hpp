@@ -47,7 +47,7 @@ class ComposedIds {
     }
 
    private:
-    static constexpr int kBits = 21;              // bits of a value number
+    static constexpr int kBits = 21;              // number of bits of a value number
     static constexpr std::size_t kMostParts = 5;  // per line; the line number is stored in place of a sixth
     static constexpr int kSlotBits = 15, kGroupBits = 14;
     static constexpr std::uint32_t kMostLines = 11;    // per group
@@ -87,7 +87,7 @@ class ComposedIds {
         }
         static Key of(std::uint32_t number) { return {{0, std::uint64_t{number} << 2 * kBits}}; }
     };
-    // Lines of the same kind, of which one reads all the values.
+    // Lines of the same kind. One of them reads all the values.
     struct Group {
         std::uint32_t number;              // template index of one of its lines
         std::vector<std::uint32_t> lines;  // in made_
@@ -152,7 +152,7 @@ class ComposedIds {
     const WordValues* values_ = nullptr;     // values of the current sequence
     std::vector<Part> parts_;                // [before_ + T + after_, S]
     std::vector<Key> keys_;                  // [T, G]
-    std::vector<Likely> likely_;             // for all positions, of single lines
+    std::vector<Likely> likely_;             // attributes of single lines, for all positions
     std::vector<std::size_t> ends_;          // [1 + T] range of position t in likely_: [ends_[t], ends_[t + 1])
     std::vector<LookedUp> looked_up_;        // 2^kSlotBits, by hash
     AlignedVector<GroupIds> of_groups_;      // 2^kGroupBits, by key; empty without groups

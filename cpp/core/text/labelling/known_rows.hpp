@@ -1,4 +1,4 @@
-// A cache of the rows of column files, keyed by the text of the line: a line that recurs takes one lookup and is
+// A cache of the rows of column files, keyed by the text of the line. A line that recurs takes one lookup and is
 // neither split nor hashed cell by cell.
 #pragma once
 
@@ -17,7 +17,7 @@ class KnownRows {
    public:
     struct Row {
         const char* line;
-        std::uint32_t size;  // of the line
+        std::uint32_t size;  // length of the line
         std::uint32_t n_columns;
         const HashedText* cells;  // views of the line
     };
@@ -46,7 +46,7 @@ class KnownRows {
     struct Arena {
         static constexpr std::size_t kBlock = (1 << 15) / sizeof(T);
         std::vector<std::unique_ptr<T[]>> blocks;
-        T* free = nullptr;  // in the last block
+        T* free = nullptr;  // the next free element, in the last block
         std::size_t n_free = 0, n_bytes = 0;
 
         T* copy(const T* from, std::size_t n);

@@ -35,7 +35,7 @@ MergedRows::MergedRows(std::shared_ptr<const Template> lines, std::shared_ptr<co
     }
     sums_.resize(static_cast<std::size_t>((margin_ + 1) * stride_));
     nonzero_.resize(sums_.size());
-    dense_.reserve(kMostNumbers);  // growing would copy it; memory that is not used is not committed
+    dense_.reserve(kMostNumbers);  // growing would copy it, and unused memory is not committed
 }
 
 void MergedRows::add_line(std::uint32_t line) {

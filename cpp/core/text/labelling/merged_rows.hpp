@@ -57,15 +57,15 @@ class MergedRows {
         HashedText literal;
     };
     struct Line {
-        std::uint32_t number;     // in the template
-        std::int64_t offset;      // of its cell from the position
+        std::uint32_t number;     // line number in the template
+        std::int64_t offset;      // offset of its cell from the position
         HashedText first;         // text before the first step
         std::vector<Step> steps;  // empty if the text of a macro has to be generated
     };
     // Lines that read one cell of a column.
     struct Column {
         std::int64_t first = 0, last = 0;    // smallest and largest offset
-        std::vector<Line> lines;             // by offset, the largest first
+        std::vector<Line> lines;             // sorted by offset, the largest first
         std::vector<Template::Item> values;  // the distinct macros of the lines, ignoring their rows
         bool has_pairs = false;              // whether lines condition label pairs
         std::vector<Merged> merged;          // [2 kNear + words], boundary cells first

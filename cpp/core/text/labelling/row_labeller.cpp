@@ -57,7 +57,7 @@ void RowLabeller::label_rows(const Rows& rows, std::vector<std::int32_t>& labels
     const std::size_t before = labels.size();
     const auto length = static_cast<std::size_t>(rows.length);
     const std::vector<SequenceEncoder::Label> unknown(length);
-    Rows unnumbered = rows;  // the encoder's cache, kept across sequences, would ignore that rows are renumbered
+    Rows unnumbered = rows;  // the encoder's cache is kept across sequences and would not notice new row numbers
     unnumbered.numbers.clear();
     encoder_.add_rows({lines_, {&unnumbered, 1}, unknown});
     labels.resize(before + length);

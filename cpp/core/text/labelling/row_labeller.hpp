@@ -38,7 +38,7 @@ class RowLabeller {
 
    private:
     void label_rows(const Rows& rows, std::vector<std::int32_t>& labels);
-    // The same, but returns false and appends nothing if the result is not certain.
+    // The same, but returns false and appends nothing if the result may differ from that of Chain::viterbi.
     bool label_quickly(const Rows& rows, std::vector<std::int32_t>& labels);
     // 4 E
     double rounding(std::int64_t length) const;
@@ -47,7 +47,7 @@ class RowLabeller {
     MergedRows scores_;
     OneByOne decoder_;
     std::shared_ptr<const Template> lines_;
-    SequenceEncoder encoder_;  // for Chain::viterbi
+    SequenceEncoder encoder_;  // used for Chain::viterbi
     bool start_;
     double terms_;    // m
     double largest_;  // D

@@ -37,7 +37,7 @@ class DualAscent {
     using GoOn = std::function<bool(std::size_t)>;
     void run(std::span<const std::int64_t> sequences, const GoOn& go_on = nullptr);
 
-    // From now on, no batch lowers D (dual_step.hpp); steps become shorter.
+    // From now on, no batch lowers D (dual_step.hpp), and steps become shorter.
     void never_descend();
 
     // Moves the proximal center to theta (DualSpace); call it between epochs. kappa is `share` times the mean entropy
@@ -55,8 +55,8 @@ class DualAscent {
 
     DualSpace::Weights weights() const { return space_.weights(); }
 
-    // The loss at these weights, and the sum of |smallest subgradient| over all features of the model. Ends the ascent:
-    // frees the distributions.
+    // The loss at these weights, and the sum of |smallest subgradient| over all features of the model. This ends the
+    // ascent, because it frees the distributions.
     struct Optimality {
         double loss, residual;
     };

@@ -9,7 +9,7 @@
 namespace sparsecrf {
 namespace {
 
-constexpr double kFirstStep = 0.05;  // assumed c before the first step
+constexpr double kFirstStep = 0.05;  // the c assumed before the first step
 constexpr float kTiny = 1e-30F;      // smaller probabilities are stored as zero
 constexpr std::size_t kConvertedAtOnce = std::size_t{1} << 20;
 

@@ -40,7 +40,7 @@ class DualDistributions {
     void move_pairs(std::int64_t i, const double* from, const double* d, double c);
     const float* prefetched_pairs(std::int64_t i) const;  // their address, as float or double, for prefetching
     void use_doubles();
-    void free();  // frees all probabilities; no step follows
+    void free();  // frees all probabilities; no step may follow
     bool has_doubles() const { return doubles_.size() > 0; }
     // All pair probabilities: per sequence [T - 1, Y Y], padded.
     std::size_t n_all_pairs() const { return static_cast<std::size_t>(pair_first_.back()); }

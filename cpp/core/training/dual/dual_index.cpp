@@ -144,7 +144,7 @@ void DualSpace::join(std::vector<DualSpace::Piece>& pieces) {
     });
 }
 
-// A thread adds to its own rows only, in the order of positions.
+// A thread adds only to its own rows, in the order of positions.
 void DualSpace::sum_masses() {
     std::vector<std::atomic<std::uint32_t>> count(one_of_.size());
     parallel_for(first_.back(), threads_, 1 << 14, [&](int, std::int64_t k) {

@@ -23,7 +23,7 @@ class PairMatrix {
     AlignedVector<double> scores;     // [Y Y], padded with zeros
     AlignedVector<double> E, by_row;  // [Y, Yp] exp(score - shift): E[y', y] and its transpose
     double shift = 0.0;               // the largest score
-    bool wide = false;                // the scores differ too much for the linear domain
+    bool wide = false;                // whether the scores differ too much for the linear domain
 
    private:
     const DualSpace& space_;
@@ -33,7 +33,7 @@ class PairMatrix {
 // A position with the most common list among the positions after the first of each sequence, or -1.
 std::int64_t position_of_common_list(const Corpus& corpus);
 
-// Holds scratch space: one per thread.
+// Not thread-safe, because it holds scratch space.
 class DualSequence {
    public:
     // `common`: the matrix of a common list, which must be up to date.
@@ -86,7 +86,7 @@ class DualSequence {
     std::int64_t first_ = 0, sequence_ = 0;
     std::size_t n_ = 0;
     double log_z_ = 0.0;
-    bool logarithmic_ = false;                 // pair scores differ too much for the linear domain
+    bool logarithmic_ = false;                 // whether pair scores differ too much for the linear domain
     AlignedVector<double> s_, alpha_, v_, p_;  // [T, Yp]; in the log domain alpha_ and v_ are logarithms
     AlignedVector<double> e_, u_, sum_;        // [Yp], [Yp], [lists, Y, Yp]
     const PairMatrix& common_;

@@ -1,5 +1,5 @@
-// The data shared by all steps of dual ascent: G of every feature, and the attributes of each sequence laid out for the
-// kernels.
+// The data shared by all steps of dual ascent: G of every feature, and the attributes of each sequence, laid out for
+// the kernels.
 //
 // G = sum_i w_i (E_{u_i} F - F_i) is stored for all features of the model, including zeros, and determines the weights:
 //
@@ -30,7 +30,7 @@ class DualSpace {
     // `features`: the features of the model; null means all possible features. Keeps a reference to the corpus.
     DualSpace(const Corpus& corpus, const FeatureSet* features, double rho1, double rho2, int threads);
 
-    // The memory for a space over this corpus and for its distributions (DualAscent), in bytes, so that callers can
+    // The memory in bytes for a space over this corpus and for its distributions (DualAscent), so that callers can
     // decide whether it fits.
     static double bytes(const Corpus& corpus);
     static double occurrences(const Corpus& corpus);  // occurrences of unigram attributes at positions
@@ -140,7 +140,7 @@ class DualSpace {
     std::vector<double> n_of_;                        // [R] number of attributes
     std::vector<double> sequences_, pair_sequences_;  // [R], [rows] number of sequences with this row
     std::vector<double> mass_, pair_mass_;            // [R], [rows] sum of w v^2 over the positions of an attribute
-    std::vector<std::vector<Center>> centers_;        // of each block, ascending
+    std::vector<std::vector<Center>> centers_;        // centers of each block, ascending
     std::vector<std::uint32_t> one_of_;               // [R] the first attribute of a row
     std::vector<std::uint8_t> allowed_;               // [R, Yp / 8] bits, or empty
     // The rows of each sequence, without duplicates, in ascending order.

@@ -11,7 +11,7 @@ namespace {
 constexpr double kLonger = 1.6;  // the first c that a search tries, relative to the last c
 constexpr double kPast = 0.3;    // allowed overshoot of the peak, as a fraction of the initial slope
 constexpr int kMostTrials = 12;
-constexpr double kSmall = 1e-4;  // smaller probabilities get rough logarithms; the error is below 1e-9 per position
+constexpr double kSmall = 1e-4;  // logarithms of smaller numbers are rough; their error is below 1e-9 per position
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 //
 // so the steps of a batch never lower D if every line search counts a change of row r m_r = n_r times. The changes of
 // different sequences partly cancel, so initially m_r is about half of n_r (DualSpace::set_times). For a quadratic f, D
-// then still increases, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets
+// still increases then, even if all changes are equal. If D decreases nevertheless, DualAscent::never_descend sets
 // m_r = n_r.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace sparsecrf {
 
-// Holds scratch space: one per sequence of a batch.
+// Holds scratch space, so every sequence of a batch needs its own object.
 class DualStep {
    public:
     // `shares`: bounds of ranges of rows, for `add_to_rows`.

@@ -18,7 +18,7 @@ namespace sparsecrf {
 namespace {
 
 constexpr int kTile = 32;                      // rows
-constexpr std::uint32_t kLeavesAtOnce = 1024;  // approximate number per part
+constexpr std::uint32_t kLeavesAtOnce = 1024;  // approximate number of leaves per part
 
 class NgramFamily final : public Family {
    public:
@@ -151,7 +151,7 @@ void NgramFamily::cut_parts() {
     }
 }
 
-// Groups the rows of a block by key, in order within each key.
+// Groups the rows of a block by key and keeps their order within each group.
 Occurrences NgramFamily::index(const Block& block, const Plan& plan, const std::vector<std::uint32_t>& key_of) const {
     const Corpus& corpus = tables_.corpus;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // key, row

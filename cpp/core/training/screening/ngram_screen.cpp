@@ -6,8 +6,8 @@
 //
 //     E[x, b g]  <=  U[x, b g] = sum_t w v min( p_t(g), p_{s+1}(b, y) )
 //
-// where p is the probability of the strings that end at these positions. So a string is a candidate only if its parts
-// are likely at the same positions, which is far more selective than comparing sums. Probabilities below
+// where p is the probability of the strings that end at these positions. A string is therefore a candidate only if its
+// parts are likely at the same positions, which is far more selective than comparing sums. Probabilities below
 // kUnlikelyString are added for every b. The counts C[x, b g] are computed along the way.
 //
 // If no string of the set is longer than a triple, E is exact for triples (triples.hpp), and U = E.
@@ -262,7 +262,7 @@ void NgramScreen::count(std::span<double> counts) const {
         const double weight = plan_.count_weight[static_cast<std::size_t>(i)];
         if (weight == 0.0) continue;
         const std::int32_t* path = corpus_.labels.data() + corpus_.offsets[i];
-        const auto front = [&](std::int64_t s) {  // the label at s; the start at -1
+        const auto front = [&](std::int64_t s) {  // the label at s, or the start label at -1
             return s < 0 ? numbers.start() : static_cast<std::uint32_t>(path[s]);
         };
         for (std::int64_t t = 1; t < corpus_.length(i); ++t) {

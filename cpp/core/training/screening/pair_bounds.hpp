@@ -1,7 +1,7 @@
 // Upper bounds on the expectations of all label pairs of a base list, for models with many labels.
 //
 // At the positions of a list, p_t(y', y) = alpha_{t-1}(y') E(y', y) v_t(y) (recursion.hpp), so we need U(y', y) = sum_t
-// alpha_{t-1}(y') v_t(y). This takes Y^2 products per position, and in nearly all of them both factors are small. Split
+// alpha_{t-1}(y') v_t(y). This takes Y^2 products per position, nearly all with two small factors. Split
 // each number into a part l above kLarge and a part s below (alpha = l + s, where l or s is 0; the same for v). Then
 //     U(y', y) = sum_t l_alpha(y') v(y) + sum_t s_alpha(y') l_v(y) + sum_t s_alpha(y') s_v(y),
 // where the first two sums cost Y for each of the few large numbers of a position, and by Cauchy-Schwarz

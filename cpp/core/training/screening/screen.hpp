@@ -3,8 +3,8 @@
 // For nonnegative values p_t(y', y) <= min(p_{t-1}(y'), p_t(y)), so
 //     E[x, y', y] <= min(A_x(y'), B_x(y)),   A_x(y') = sum_t |w v| p_{t-1}(y'),   B_x(y) = sum_t |w v| p_t(y),
 // and only pairs for which both exceed the bound are candidates. This costs O(Y) per position and never misses a
-// feature. The same holds for class pairs, whose sums add up the sums of their labels. With many labels, pairs of
-// base-list attributes have an additional, tighter bound (pair_bounds.hpp).
+// feature. The same holds for pairs of classes; the sum of a class is the sum over its labels. With many labels, pairs
+// of base-list attributes have an additional, tighter bound (pair_bounds.hpp).
 //
 // A sharded corpus needs the sums over all shards, but each shard can compute only its own sum a_s. Let m_s be the mass
 // of x in shard s (the sum of |w v|) and M the mass in all shards; a_s / m_s is then a mean probability. Shard s
