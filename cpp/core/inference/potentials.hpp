@@ -19,7 +19,7 @@
 
 namespace sparsecrf {
 
-// The label pairs to use: all pairs, pairs after the start label, or pairs after another label.
+// Which label pairs to use: all pairs, pairs after the start label, or pairs after another label.
 enum class Pairs { all, start, inner };
 
 class Potentials {

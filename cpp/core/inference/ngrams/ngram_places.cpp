@@ -188,7 +188,7 @@ void NgramPlaces::count_bytes(std::size_t more) {
                              "attributes on them (lines T.. of a template, n-grams without attributes)"));
 }
 
-// Orders the leaves by history, followed by the inner arcs, longest first. strings: ascending.
+// Orders the leaves by history, followed by the inner arcs, longest first. `strings` must be ascending.
 void NgramPlaces::order_arcs(NgramArcs& arcs, std::span<const std::uint32_t> strings, const Histories& longer) {
     for (const std::uint32_t s : strings) index_[s] = 0;  // 0: arc, 1: inner arc
     for (const std::uint32_t s : strings) {

@@ -100,7 +100,7 @@ class MergedRows {
     AttributeFilter filter_;
     ComposedIds composed_;
     std::vector<Column> columns_;                   // the template's columns
-    std::vector<Template::Kind> kinds_;             // by line
+    std::vector<Template::Kind> kinds_;             // kind of each line
     std::vector<std::size_t> with_pairs_;           // columns with lines that condition label pairs
     std::vector<std::uint32_t> constant_, others_;  // without macros; not in constant_, columns_ or composed_
     std::int64_t margin_ = 0;                       // the largest window, minus 1

@@ -195,7 +195,7 @@ std::int64_t WordClusters::exchange(int threads) {
         });
         std::int64_t to = from;
         for (std::int64_t c = 0; c < n_classes_; ++c) {
-            if (gain[c] > gain[to] + 1e-9 * std::abs(gain[to])) to = c;  // on a tie the word stays
+            if (gain[c] > gain[to] + 1e-9 * std::abs(gain[to])) to = c;  // on a tie, the word stays
         }
         move(before, after, itself, to, 1);
         if (to == from) continue;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kUniform = 0.25;  // added to the gaps when drawing sequences, relative to the mean gap
 constexpr int kShares = 40;        // number of shares of the model tried at the start, 1/40 to 1
-// Sequences per batch. With few sequences, those of a batch share more rows, and large batches take more epochs.
+// Sequences per batch. If there are few sequences, those of a batch share more rows, so large batches take more epochs.
 constexpr int kBatch = 8, kSmallBatch = 4;
 constexpr std::int64_t kManySequences = 5000;
 constexpr int kMostShares = 32;  // shares of the rows of Z; more than threads, since a batch uses them unevenly

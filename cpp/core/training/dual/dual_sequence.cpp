@@ -189,7 +189,7 @@ void DualSequence::backward_linear() {
     }
 }
 
-// The same in logarithms, with alpha not scaled by c and v including the scores of its position.
+// The same in logarithms. Here alpha is not scaled by c, and v includes the scores of its position.
 void DualSequence::forward_log() {
     for (std::size_t t = 0; t < n_; ++t) {
         for (std::size_t y = 0; y < Y_; ++y) {

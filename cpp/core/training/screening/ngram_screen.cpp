@@ -44,7 +44,7 @@ class NgramScreen {
                 std::span<const std::int64_t> listed);
 
     // U and C, [L, Y + 1] by listed feature and preceding label (Y: the start), zero on entry. Returns the number of
-    // items for which U is not E itself (of strings that are not in the set).
+    // items for which U differs from E for strings that are not in the set.
     std::int64_t sum(const Potentials& potentials, int threads, std::span<double> bound, std::span<double> counts);
 
    private:

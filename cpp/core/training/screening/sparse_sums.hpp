@@ -15,7 +15,7 @@ namespace sparsecrf {
 class SparseSums {
    public:
     static constexpr double kSlack = 0.05, kRounded = 1e-3;
-    static constexpr double kMostMass = 500.0;  // in units of the bound; with more, all cells are summed
+    static constexpr double kMostMass = 500.0;  // in units of the bound; if the mass is larger, all cells are summed
 
     struct Entry {
         std::uint32_t cell;

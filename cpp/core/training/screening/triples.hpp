@@ -67,7 +67,7 @@ class Triples {
         std::vector<Group> groups;
         std::vector<Entry> entries;
     };
-    // The tables pay off if kinds of positions recur. This limits them to 100 MB if hardly any kind recurs.
+    // The tables pay off if kinds of positions recur. This limit keeps them within 100 MB if hardly any kind recurs.
     static constexpr std::size_t kMostEntries = std::size_t{1} << 22;
     std::size_t n_entries() const;
     Kind kind(const NgramPlace* place, std::uint32_t base) const;
