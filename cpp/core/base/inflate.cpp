@@ -163,7 +163,7 @@ struct Inflater {
     void dynamic() {
         constexpr std::uint8_t kOrder[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
         const unsigned n_literals = bits.take(5) + 257, n_distances = bits.take(5) + 1, n_lengths = bits.take(4) + 4;
-        if (n_literals > 286 || n_distances > 30) fail("at most 286 and 30 codes");
+        if (n_literals > 286 || n_distances > 30) fail("at most 286 length codes and 30 distance codes");
         std::array<std::uint8_t, 19> of_lengths{};
         for (unsigned k = 0; k < n_lengths; ++k) of_lengths[kOrder[k]] = static_cast<std::uint8_t>(bits.take(3));
         const Code code(of_lengths);

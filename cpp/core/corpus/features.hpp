@@ -56,8 +56,8 @@ struct FeatureSet {
     // features that occur only with value 0.
     static FeatureSet observed(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr,
                                bool zeros = false, int threads = 1);
-    // Every label and part for every unigram attribute that occurs, and every pair of labels and of classes (start
-    // included) for every bigram attribute.
+    // Every label and part for every unigram attribute that occurs, and every pair of labels and of classes, including
+    // pairs with the start label, for every bigram attribute.
     static FeatureSet all_virtual(const Corpus& corpus, std::shared_ptr<const LabelParts> parts = nullptr);
 
     std::int64_t n_unigram() const { return static_cast<std::int64_t>(unigram_label.size()); }

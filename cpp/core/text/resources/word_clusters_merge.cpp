@@ -103,7 +103,7 @@ class Merges {
         });
     }
 
-    std::int64_t size_;                // number of classes, including the context-only ones
+    std::int64_t size_;                // number of classes, including those used only as context
     std::vector<Count> n_;             // N [size, size]
     std::vector<double> phi_;          // phi of N
     std::vector<Count> row_, column_;  // R, L [size]

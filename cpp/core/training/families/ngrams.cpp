@@ -188,7 +188,7 @@ void NgramFamily::open(BlockRows& rows) {
     rows.sum_ngrams = true;
 }
 
-// Each turn handles a share of the parts of arcs and of the kinds.
+// Each turn handles one share of the arc parts and of the kinds.
 void NgramFamily::add(int thread, std::size_t block, BlockRows& rows, Turn& turn) {
     const Occurrences &by_arcs = rows_by_arcs_[block], &by_kind = rows_by_kind_[block];
     const auto rows_of = [](const Occurrences& of, std::size_t key) {

@@ -355,7 +355,7 @@ class PairFamily final : public Family {
         for (std::size_t c = 0; of.has_direct && c < of.n; ++c) product2[c] += direct2_[of.first + c];
     }
 
-    // Finishes the features of the attributes of one share.
+    // Completes the sums of the features of the attributes of one share.
     void finish_share(std::size_t share) const {
         const FeatureSet& features = *tables_.features;
         const std::span<double> g = pass_->g, h = pass_->h;
