@@ -24,7 +24,7 @@
 
 namespace sparsecrf {
 
-// Replaces the point by the decimal separator that strtod expects in the current locale.
+// Replaces the decimal point with the separator that strtod expects in the current locale.
 inline std::string with_point_of_locale(std::string_view text) {
     std::string copy(text);
     if (const auto dot = copy.find('.'); dot != std::string::npos) {

@@ -38,9 +38,9 @@ def calibrate(
     """Calibrate a model, so that `label --coverage` and `predict_set` return sets of answers that contain the right
     answer with the requested probability.
 
-    Weights and predicted labels do not change; the file is replaced at the end. The guarantee holds for sentences
-    drawn like the sentences in DATA, which must not be among the training data. You need at least 19 sentences; with a
-    few hundred, the coverage is within a point or two of the requested coverage.
+    Weights and predicted labels do not change. The model file is replaced at the end unless you give --output. The
+    guarantee holds for sentences drawn like the sentences in DATA, which must not be among the training data. You need
+    at least 19 sentences; with a few hundred, the coverage is within a point or two of the requested coverage.
     """
     from sparsecrf.model.calibrating import calibrated
     from sparsecrf.model.predict import predicted

@@ -164,9 +164,9 @@ class Path:
     def edge(self) -> Literal["lower", "upper"] | None:
         """The edge of the tried values of rho1 at which the best value lies, if any; a better value may lie beyond it.
 
-        None if the best model has no weights or no errors, or if only one value was tried. With several values of rho2,
-        only values of rho1 that were tried with the rho2 of the fit with the smallest error count; and the result is
-        None unless the best fit has the same rho1 as that fit.
+        None if the best model has no weights or makes no errors, or if only one value was tried. With several values of
+        rho2, only the fits with the same rho2 as the fit with the smallest error are considered, and the result is None
+        unless the best fit has the same rho1 as that fit.
         """
         if self.best is None or self.errors is None or self.errors[self.best] == 0:
             return None

@@ -33,8 +33,8 @@ _ROUNDED = 1.0 + 1e-9  # margin for rounding errors in sums of probabilities
 
 
 class NgramSpace:
-    """The label n-grams of a data set, up to `order` labels (None means no limit), of the given attributes (None means
-    all that condition label pairs)."""
+    """The n-grams of up to `order` labels (None means no limit) in a data set, each combined with one of the given
+    attributes (None means all that condition label pairs)."""
 
     capabilities = Capabilities(
         frozenset({Trait.NGRAMS}),

@@ -58,7 +58,7 @@ class PriorOracle(ShardedOracle):
         return self._last[1]
 
     def _at(self, features: FeatureSet, d: Floats) -> tuple[_Wide, Floats]:
-        """The wider set, and w0 + d on it."""
+        """The set extended by the features of w0, and the weights w0 + d of all its features."""
         wide = self.wide(features)
         w = wide.w0.copy()
         w[wide.place] += d

@@ -7,7 +7,7 @@
 //     Q_t    = {c : c a in arcs_t}                  histories of at least two labels, ending at t - 1
 //     L_t    = {c : c a in F_t  or  c a b.. in any F}, only c of at least three labels
 //     X(c a) = exp( sum of theta_t over the suffixes of c a of at least three labels )
-//     par    = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
+//     parent = the longest proper suffix of an arc among the arcs, or else its last pair, with X = 1
 //
 // L_{t+1} contains all histories of at least three labels in Q_{t+1}, and also all histories that features from t + 2
 // on could need, regardless of the attributes there. Without these extra histories, arcs would depend on as many later

@@ -12,7 +12,7 @@ namespace {
 // Costs of products are expressed in sparse entries. A sparse product costs its number of entries, plus a constant per
 // line and per product; a dense product costs `product` entries per cell. The cost per cell grows with the total size
 // of the dense matrices (E and its transpose). Cells in the first- and second-level caches cost their arithmetic; more
-// distant cells cost their transfer. A sparse matrix has fewer entries, which still fit in a near cache.
+// distant cells cost their transfer. A sparse matrix has few enough entries to fit in these two caches.
 // Costs of expectations are expressed in candidate pairs. Laying out the columns of a label has a fixed cost, and
 // computing all pairs costs `pair` candidates per cell. A single matrix of sums is updated in tiles, for many positions
 // at a time, so its size does not matter. Several matrices divide the positions among themselves and compete for the

@@ -255,8 +255,8 @@ def of_end(algorithm: str, stopped_by: str, seconds: float) -> Iterator[str]:
 
 
 def of_storing(active: Mapping[str, tuple[int, int]], seconds: float) -> Iterator[str]:
-    """The lines about storing the model. `active`: for features, attributes and labels, the number in the file and the
-    number before."""
+    """The lines about storing the model. `active`: for features, attributes and labels, the number stored and the
+    number before training."""
     yield "Storing the model\n"
     for what, (n, total) in active.items():
         yield f"Number of active {what}: {n} ({total})\n"

@@ -40,7 +40,7 @@ def to_binary(model: Model | None) -> bytes:
     if at.size >= 2**32:
         raise InputError(f"CRFsuite model files are limited to 4 GB: expected a smaller model, found {at.size} bytes")
     size, *offsets = at
-    # the header omits the number of features; CRFsuite stores it only in their chunk
+    # as in CRFsuite's own files, the header counts 0 features; the true number is in the chunk FEAT
     counts = (0, len(labels), len(attributes))
     header = HEADER.pack(b"lCRF", size, b"FOMC", 100, *counts, *offsets)
     chunk = struct.pack("<4sII", b"FEAT", 12 + features.nbytes, len(features)) + features.tobytes()

@@ -53,7 +53,7 @@ def _files(base: str, *files: tuple[str, int, str]) -> tuple[Source, ...]:
     return tuple(Source(f"{base}/{name}", sha256, size) for name, size, sha256 in files)
 
 
-#: The letters around the labelled one, alone and joined.
+#: The letters around the labelled letter, singly and as n-grams.
 _LETTERS = """\
 # letters at most four positions away, letter n-grams and plain transitions
 U:l-4=%x[-4,0]

@@ -26,13 +26,14 @@ _FEW = 16  # the numbers are sorted if at most one in this many possible numbers
 
 
 class Block(NamedTuple):
-    """Curvature between some features."""
+    """The curvatures between some of the features, as a full matrix."""
 
     row: NDArray[np.int32]  #: [K] the row of each feature of the working set; -1 if none
     matrix: Floats  #: [M, Mp] symmetric, rows padded with zeros as the core needs it
 
     def times(self, s: Floats, rows: NDArray[np.int32], threads: int) -> Floats:
-        """The matrix times vectors (last axis) that are zero outside these rows; the result has the same rows."""
+        """The products of the matrix and the vectors along the last axis of `s`. `s` and the result contain only these
+        rows; the vectors are zero in all others."""
         whole = np.zeros((math.prod(s.shape[:-1]), len(self.matrix)))
         whole[:, rows] = s
         found: Floats = times_matrix(whole, self.matrix, threads)[:, rows].reshape(s.shape)

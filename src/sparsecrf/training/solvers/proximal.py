@@ -34,7 +34,7 @@ from sparsecrf.training.solvers.solver import Arrays, Point, SolverKind
 
 _SCALES = 0.3, 30.0  # limits of the factor by which the last step may scale B0
 _LEAST_SCALE_OF_NGRAMS = 1.0  # minimum with label n-grams; with a lower one, a fifth of the steps must be shortened
-# computing h takes part of a pass, so it is computed at each of the first 8 steps, then at every 10th
+# computing the curvatures h costs a fraction of a pass, so it is done at each of the first 8 steps, then at every 10th
 _EVERY_STEP, _EVERY = 8, 10
 _DAMPING = 1.5, 0.9, 64.0  # damping of B0: factor after a shortened step, after a full one, and maximum
 _FREE = 0.9  # a weight at zero may move if its |gradient| exceeds this share of rho1

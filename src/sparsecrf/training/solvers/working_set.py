@@ -176,7 +176,7 @@ class Run:
             return point, self._look_at_bound(point, self.solver)
         left, limit = remaining(self.values), self._limit_reached()
         since = self.iteration - self.screened
-        optimal = self._relative_kkt(point) <= _NOTHING  # the working set is optimal, so a solver could not move
+        optimal = self._relative_kkt(point) <= _NOTHING  # optimal over the working set: no solver can improve it
         if self.stopping.tol < _ASKED_ONCE:  # a very small estimate must be confirmed once
             left = max(left, remaining(self.values[:-_AFTER_SCREENING]))
         target = self._target(point)
