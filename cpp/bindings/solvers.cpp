@@ -107,7 +107,8 @@ StepPairs step_pairs(const Array2<double>& s, const Array2<double>& y, const Arr
     const std::size_t m = curvature.size();
     for (const Array2<double>* rows : {&s, &y}) {
         if (rows->shape(0) == m && (rows->shape(1) == n || m == 0)) continue;
-        throw InputError("pairs: expected ", m, " of ", n, " numbers, found ", rows->shape(0), " of ", rows->shape(1));
+        throw InputError("pairs: expected shape (", m, ", ", n, "), found (", rows->shape(0), ", ", rows->shape(1),
+                         ")");
     }
     return {view(s), view(y), view(curvature), ridge};
 }
@@ -143,7 +144,7 @@ void bind_compact_form(nb::module_& m) {
         "row_products",
         [](Array2<double> a, Array2<double> b, int threads) {
             if (a.shape(1) != b.shape(1)) {
-                throw InputError("products of rows: expected rows of ", a.shape(1), " numbers, found ", b.shape(1));
+                throw InputError("b: expected ", a.shape(1), " columns, as in a, found ", b.shape(1));
             }
             const int n = checked_threads(threads);
             return filled(make<double>(a.shape(0), b.shape(0)),
@@ -155,9 +156,9 @@ void bind_compact_form(nb::module_& m) {
         [](Array2<double> a, Array2<double> b, Array1<std::int64_t> chosen, Array2<double> c, int threads) {
             const std::size_t m = a.shape(0), K = a.shape(1);
             if (b.shape(0) != m || b.shape(1) != K || c.shape(0) != 2 * m || c.shape(1) % kLanes != 0) {
-                throw InputError("columns of [a', b'] c: expected ", m, " rows of ", K, " numbers in b and ", 2 * m,
-                                 " rows in c, a multiple of ", kLanes, " numbers each, found ", b.shape(0), " of ",
-                                 b.shape(1), " and ", c.shape(0), " of ", c.shape(1));
+                throw InputError("expected b with shape (", m, ", ", K, ") and c with ", 2 * m,
+                                 " rows and a multiple of ", kLanes, " columns, found shapes (", b.shape(0), ", ",
+                                 b.shape(1), ") and (", c.shape(0), ", ", c.shape(1), ")");
             }
             for (const std::int64_t k : view(chosen)) {
                 if (k >= 0 && static_cast<std::size_t>(k) < K) continue;
@@ -173,8 +174,8 @@ void bind_compact_form(nb::module_& m) {
         "times_matrix",
         [](Array2<double> s, Array2<double> matrix, int threads) {
             if (s.shape(1) != matrix.shape(0) || matrix.shape(1) % kLanes != 0) {
-                throw InputError("s M: expected ", s.shape(1), " rows of a multiple of ", kLanes, " numbers, found ",
-                                 matrix.shape(0), " of ", matrix.shape(1));
+                throw InputError("matrix: expected ", s.shape(1), " rows and a multiple of ", kLanes,
+                                 " columns, found shape (", matrix.shape(0), ", ", matrix.shape(1), ")");
             }
             const int n = checked_threads(threads);
             return filled(make<double>(s.shape(0), matrix.shape(1)), [&](auto out) {

@@ -66,7 +66,7 @@ def parsed_order(given: str | int | None) -> int | None:
     except ValueError:
         order = 0
     if order < 2:
-        raise OptionError(f"expected 2 or more labels, or none for no limit, found {given!r}")
+        raise OptionError(f"expected an integer >= 2, or none for no limit, found {given!r}")
     return order
 
 

@@ -165,7 +165,7 @@ def test_shards(n_shards):
 def test_refused():
     data = corpus()
     for order in (1, 0, "3", True):
-        with pytest.raises(InputError, match="order: expected 2 or more labels"):
+        with pytest.raises(InputError, match="order: expected an integer >= 2"):
             fit(data, order=order)
     for solver in ("sbcd", "cd"):
         with pytest.raises(InputError, match=f"order=3 is not supported by solver='{solver}'; use auto, owlqn"):

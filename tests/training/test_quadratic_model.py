@@ -139,9 +139,9 @@ def test_products_of_the_compact_form():
             assert_array_equal(one, other)
             assert_allclose(other, right, rtol=1e-11, atol=1e-12)
     assert row_products(a[:, :0], b[:, :0], 2).tolist() == [[0.0] * 3] * 3
-    with pytest.raises(InputError, match="products of rows"):
+    with pytest.raises(InputError, match="b: expected 1100 columns, as in a, found 1099"):
         row_products(a, b[:, 1:].copy(), 1)
-    with pytest.raises(InputError, match="6 rows in c"):
+    with pytest.raises(InputError, match="c with 6 rows"):
         combine_columns(a, b, chosen, c[1:], 1)
     with pytest.raises(InputError, match="found 1100"):
         combine_columns(a, b, chosen + 1, c, 1)

@@ -212,7 +212,7 @@ def _checked_parts(parts: LabelParts, data: Shards) -> LabelParts:
 
 def _checked_order(order: int | None) -> int | None:
     if order is not None and (isinstance(order, bool) or not isinstance(order, Integral) or order < 2):
-        raise InputError(f"order: expected 2 or more labels, or None for no limit, found {order!r}")
+        raise InputError(f"order: expected an integer >= 2, or None for no limit, found {order!r}")
     return None if order is None else int(order)
 
 
