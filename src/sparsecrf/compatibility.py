@@ -2,8 +2,8 @@
 
 A solver, a penalty, a kind of feature, a data source and an option each declare their `Capabilities`: the traits they
 have, the traits they require from another choice, and the traits they exclude. `check_compatible` compares the choices
-of a run. Its `OptionError` names options as they are spelled in Python, or on the command line (`as_typed`), which
-reports the error as wrong usage.
+of a run. Its `OptionError` spells options as in Python; the command line spells them as typed (`as_typed`) and reports
+a usage error.
 """
 
 from __future__ import annotations

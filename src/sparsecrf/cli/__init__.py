@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the program. Exit status: 0 for success, 1 for an error in input or files, 2 for wrong usage, 130 if
+    """Run the program. Exit status: 0 for success, 1 for an error in input or files, 2 for a usage error, 130 if
     interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name that cannot be printed must not end the program

@@ -1,4 +1,4 @@
-"""Rewords messages about wrong usage, so that they say what was expected, what was found, and what to type instead."""
+"""Rewords messages about usage errors, so that they say what was expected, what was found, and what to type instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class Commands(TyperGroup):
-    """The commands of the program, with clear messages about wrong usage."""
+    """The commands of the program, with clear messages about usage errors."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; the message of an error about usage is reworded."""

@@ -23,7 +23,7 @@ _SAME_LABELS = 0.5
 
 
 class Sentences(NamedTuple):
-    """The rows of a frame as sentences, one after the other."""
+    """The rows of a frame, with the lengths of the consecutive sentences that they form."""
 
     X: Any  #: the frame, without the columns that identify sentences
     lengths: list[int]

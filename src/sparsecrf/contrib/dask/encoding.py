@@ -93,8 +93,8 @@ def _names(k: int, partition: Sequences | File, recipe: Recipe) -> Names:
 def _vocabulary(
     names: Names, recipe: Recipe, files: bool
 ) -> tuple[Vocabulary, type[str] | type[int] | None, int, int | None]:
-    """Build the vocabulary. As on one machine, labels of files get ids in order of first occurrence, other labels in
-    alphabetical order."""
+    """Build the vocabulary. As on a single machine, labels that are read from files get ids in order of first
+    occurrence, and other labels get ids in alphabetical order."""
     vocabulary = recipe.vocabulary(files=files)
     labels = StringTable()
     if files:

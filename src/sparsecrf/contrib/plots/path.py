@@ -75,8 +75,8 @@ class PathDisplay(Display):
     def from_path(cls, path: Path, *, traces: int = 0, vocabulary: Vocabulary | None = None) -> PathDisplay:
         """Create a display from a result of `sparsecrf.path.path` or `cross_validate`.
 
-        `traces`: number of weights to draw, the largest in absolute value anywhere on the path. `vocabulary`, which
-        encoded the corpus, gives their names; a path of an estimator has its own vocabulary. For a search over both
+        `traces`: number of weights to draw, the largest in absolute value anywhere on the path. Pass the `vocabulary`
+        of the corpus to show their names; the path of an estimator already contains it. For a search over both
         penalties, the fits with the rho2 of the best fit are drawn.
         """
         if not len(path):
