@@ -76,7 +76,7 @@ std::vector<std::int64_t> unpack_numbers(std::span<const std::uint8_t> bytes, st
         const std::int64_t more = left.number();
         if (more > INT64_MAX - before || (k > 0 && more == 0)) {
             throw InputError("number ", k, ": expected a number above ", before,
-                             " and below 2^63, found another number");
+                             " and below 2^63, found one out of range");
         }
         numbers[k] = before += more;
     }

@@ -136,7 +136,8 @@ def convert(
     if chunks not in (None, *CODES):
         raise typer.BadParameter(f"expected {_ONE_OF}, found {chunks}", param_hint="--chunks")
     if not is_data and names != (from_, to):
-        raise typer.BadParameter("expected the name of a tool without ':' for a model", param_hint="--from, --to")
+        wrong = "a field (NAME:FIELD) is only supported for data; to convert a model, give the name of the tool alone"
+        raise typer.BadParameter(wrong, param_hint="--from, --to")
     if template is not None and not (is_data and FORMATS[names[0]].takes_template):
         raise typer.BadParameter(f"not supported for {from_} files; leave it out", param_hint="--template")
     if not is_data and "-" in (source, target):
