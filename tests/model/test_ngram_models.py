@@ -131,7 +131,7 @@ def test_command_line(program):
     for option in ("1", "x"):
         wrong = program(*common, "--order", option)
         assert wrong.status == 2
-        assert "expected 2 or more" in wrong.err
+        assert "expected an integer >= 2" in wrong.err
     wrong = program(*common, "--order", "3", "--solver", "sbcd")
     assert wrong.status == 2
     assert "--order 3 is not supported by --solver sbcd; use auto, owlqn" in wrong.err
